@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_BACKEND_H
+#define GPUPARITY_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The contract between the harness and a vendor's stack. It knows bytes, never tensors or cases,
+ * and includes nothing of harness/.
+ *
+ * A backend has two independent halves: a *toolchain* (source text to code object: NVRTC, hipRTC)
+ * and a *device* (a real card through the vendor's runtime library, or a simulated one through a
+ * library that exports the same functions). Both are found with dlopen at run time; no SDK is
+ * needed to build. One thread uses a device at a time. */
+
+enum backend_status {
+    BACKEND_OK,
+    BACKEND_MISSING, /* no such library, device or compiler here */
+    BACKEND_BUILD,   /* the compiler refused the source: its words are in the log */
+    BACKEND_REFUSED, /* the runtime refused the request (bad code object, too many threads) */
+    BACKEND_FAULT,   /* the kernel failed while it ran: bad address, trap, budget */
+    BACKEND_NOMEM
+};
+
+/* One line for a person: what, where, what to do next. */
+struct backend_error {
+    char text[768];
+};
+
+/* Floating-point rules by meaning; the same five as in harness/case.h. */
+struct fp_mode {
+    bool contract, flush, exact_div, exact_sqrt, approximate;
+};
+
+/* --- toolchain ------------------------------------------------------------------------------- */
+
+struct source_file {
+    const char *name, *text;
+};
+
+struct build_request {
+    struct source_file source;
+    int n_header;
+    const struct source_file *header; /* found by #include "name" */
+    const char *arch;                 /* "sm_86", "gfx1100" */
+    struct fp_mode mode;
+    int n_option; /* further options, passed as they are */
+    const char *const *option;
+};
+
+struct code {
+    void *bytes; /* owned */
+    size_t size;
+    char *log;      /* owned; the compiler's words, "" if it had none */
+    char *options;  /* owned; what the compiler was called with, blank-separated */
+    char version[64]; /* "NVRTC 13.0", "hipRTC 5.7 (LLVM 17)" */
+};
+void code_release(struct code *c); /* accepts a zeroed struct */
+
+/* The compiler options for a mode and architecture, blank-separated, exactly as build passes
+ * them: the key under which compiled kernels are kept. */
+typedef void toolchain_options_fn(const char *arch, const struct fp_mode *mode, char *ret_text,
+                                  size_t size);
+
+struct toolchain {
+    const char *name; /* "NVRTC", "hipRTC" */
+    toolchain_options_fn *options;
+
+    /* Is it here, and can it compile for `arch`? ret_version as in struct code, ret_library the
+     * file found. BACKEND_MISSING says what was looked for and which package has it. */
+    enum backend_status (*probe)(const char *arch, char *ret_version, size_t version_size,
+                                 char *ret_library, size_t library_size, struct backend_error *e);
+
+    /* May abort, crash or hang with a bad compiler: call it in a worker process. On BACKEND_BUILD
+     * ret_code->log is set and owned by the caller. */
+    enum backend_status (*build)(const struct build_request *r, struct code *ret_code,
+                                 struct backend_error *e);
+};
+
+/* --- device ---------------------------------------------------------------------------------- */
+
+struct device_info {
+    char name[128];   /* "NVIDIA GeForce RTX 3090" */
+    char arch[32];    /* "sm_86", "gfx1100": what code it takes */
+    char library[256]; /* the runtime library in use */
+    char driver[64], runtime[64]; /* versions as the vendor prints them */
+    bool simulated;
+    int index;
+    int warp;       /* lanes in a warp or wave */
+    int64_t memory; /* bytes */
+};
+
+struct launch_arg {
+    const void *bytes; /* borrowed; the value as the kernel's parameter has it */
+    size_t size;
+};
+
+struct launch {
+    const char *entry;
+    uint32_t grid[3], block[3];
+    uint32_t shared; /* dynamic shared memory in bytes */
+    int n_arg;
+    const struct launch_arg *arg;
+};
+
+/* What a simulated device can tell after launches; zero on a real one. */
+struct device_stats {
+    uint64_t instructions; /* warp or wave instructions executed since open */
+    char marks[512];       /* instructions whose silicon result is modelled, with their documented
+                              bounds: "ex2.approx: 2 ulp; ..."; "" = everything was exact */
+};
+
+struct device; /* a vendor's state */
+
+enum device_kind { DEVICE_REAL, DEVICE_SIMULATED };
+
+struct backend {
+    const char *name;    /* "cuda", "hip" */
+    const char *vendor;  /* "NVIDIA", "AMD" */
+    const char *arch;    /* what kernels in golden/code are compiled for */
+    const char *runtime; /* the vendor's library, for messages: "libcuda.so.1" */
+    const char *simulator; /* file name of the drop-in library */
+    const struct toolchain *toolchain;
+
+    /* How many devices of that kind there are; BACKEND_MISSING says why none and what to install.
+     * `folder` is where the simulator's library lies. */
+    enum backend_status (*count)(enum device_kind kind, const char *folder, int *ret_count,
+                                 struct backend_error *e);
+
+    enum backend_status (*open)(enum device_kind kind, const char *folder, int index,
+                                struct device **ret_device, struct backend_error *e);
+    void (*describe)(struct device *d, struct device_info *ret_info);
+
+    /* One code object at a time: load replaces the one before. */
+    enum backend_status (*load)(struct device *d, const void *code, size_t size,
+                                struct backend_error *e);
+    enum backend_status (*alloc)(struct device *d, size_t size, uint64_t *ret_address,
+                                 struct backend_error *e);
+    enum backend_status (*write)(struct device *d, uint64_t address, const void *bytes,
+                                 size_t size, struct backend_error *e);
+    enum backend_status (*read)(struct device *d, uint64_t address, void *ret_bytes, size_t size,
+                                struct backend_error *e);
+    /* Returns when the kernel has finished. */
+    enum backend_status (*launch)(struct device *d, const struct launch *l,
+                                  struct backend_error *e);
+    void (*stats)(struct device *d, struct device_stats *ret_stats);
+    void (*release)(struct device *d); /* frees all that alloc gave, keeps the device open */
+    void (*close)(struct device *d);   /* and all the rest; accepts NULL */
+};
+
+/* NULL-ended, in the order of `--on cuda,hip`; from the list in backends/meson.build. */
+extern const struct backend *const backends[];
+
+const struct backend *backend_find(const char *name);
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_CASE_H
+#define GPUPARITY_CASE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "dtype.h"
+#include "err.h"
+#include "fill.h"
+#include "tensor.h"
+
+/* All that a family in cases/ may know. A family is `const` data and pure functions: it never
+ * sees a device, a file or another family.
+ *
+ *   family   a computation with one mathematical definition: gemm
+ *   variant  one implementation of it as a kernel: naive, tiled
+ *   case     family/variant plus a value for every parameter; its printed id is all there is to it */
+
+enum { CASE_PARAM_MAX = 24, CASE_TENSOR_MAX = 12, CASE_LAUNCH_MAX = 8, CASE_ARG_MAX = 24 };
+
+/* --- parameters ------------------------------------------------------------------------------ */
+
+enum param_kind { PARAM_INT, PARAM_REAL, PARAM_WORD };
+
+/* One row of a family's parameter table, which ends with a row whose name is NULL. Parsing,
+ * printing, `list`, help and error texts all read this table. The rows `dist`, `seed` and `mode`
+ * are common to all families and come last (case_common_params in case.c); a family lists only
+ * its own. */
+struct param {
+    const char *name, *summary;
+    enum param_kind kind;
+    double minimum, maximum;  /* INT and REAL: inclusive range */
+    const char *const *words; /* WORD: NULL-ended; the value is the index */
+    const char *standard;     /* value when the id does not say, as text */
+    bool quiet;               /* printed in an id only when it is not the standard value */
+};
+
+union param_value {
+    int64_t i; /* INT, and WORD as an index */
+    double r;  /* REAL */
+};
+
+/* Floating-point rules by meaning; a backend maps them to its compiler's options. */
+struct case_mode {
+    bool contract;    /* a*b+c may become one fused operation */
+    bool flush;       /* subnormal f32 inputs and results become zero */
+    bool exact_div;   /* division correctly rounded */
+    bool exact_sqrt;  /* square root correctly rounded */
+    bool approximate; /* library functions may be replaced by the hardware's approximations */
+};
+
+struct family;
+struct variant;
+
+/* A parsed id. Plain data: copy freely, nothing to release. */
+struct case_id {
+    const struct family *family;
+    const struct variant *variant;
+    union param_value value[CASE_PARAM_MAX]; /* by row of the family's table */
+    enum dist dist;
+    uint64_t seed;
+    struct case_mode mode;
+};
+
+/* --- what a case asks of a device ------------------------------------------------------------ */
+
+enum tensor_role { TENSOR_IN, TENSOR_OUT, TENSOR_INOUT };
+
+struct case_tensor {
+    char name[TENSOR_NAME_MAX]; /* "a", "c": the dataset's name in a record */
+    enum tensor_role role;
+    enum dtype dtype;
+    int rank;
+    int64_t dim[TENSOR_RANK_MAX];
+    enum dist dist; /* IN and INOUT: how it is filled; OUT starts as poison */
+    int axis;       /* the contracted dimension, see fill_tensor */
+    bool zeroed;    /* OUT that the computation adds into: starts as zeros instead of poison */
+};
+
+enum case_arg_kind { CASE_ARG_TENSOR, CASE_ARG_I32, CASE_ARG_I64, CASE_ARG_F32 };
+
+struct case_arg {
+    enum case_arg_kind kind;
+    int tensor; /* CASE_ARG_TENSOR: index into case_plan.tensor */
+    int64_t i;
+    float f;
+};
+
+struct case_launch {
+    char entry[64]; /* the extern "C" name of the kernel */
+    uint32_t grid[3], block[3];
+    uint32_t shared; /* dynamic shared memory in bytes */
+    int n_arg;
+    struct case_arg arg[CASE_ARG_MAX];
+};
+
+/* Everything needed to run a case, derived from its id alone. Launches run in order. */
+struct case_plan {
+    int n_tensor, n_launch;
+    struct case_tensor tensor[CASE_TENSOR_MAX];
+    struct case_launch launch[CASE_LAUNCH_MAX];
+};
+
+/* --- the right answer ------------------------------------------------------------------------ */
+
+/* One output's wide reference, element by element. The exact result lies within
+ * value + tail +- error. A device result is right when it lies within `bound` of value + tail,
+ * `bound` including the rounding to the output's format and `error`.
+ *
+ * `bound` is derived from the computation (inputs' magnitudes, K, formats, what the variant says
+ * of its accumulation), with the reasoning beside the code. INFINITY in `bound` means that this
+ * element is not judged (for instance an expected overflow); NaN or Inf in `value` means that a
+ * device must give NaN, or that Inf. `drop` is how far the result moves when one typical term is
+ * lost: the smallest planted fault the case wants to catch; a case in which no `drop` exceeds
+ * 2 * bound is MISTRUSTED. `scale` is the natural magnitude of the sum (gemm: |alpha||A||B| +
+ * |beta||C|), for statistics relative to it. */
+struct oracle {
+    int64_t count;
+    double *value, *tail, *error, *bound, *drop, *scale; /* owned, `count` each */
+};
+
+enum err oracle_init(struct oracle *o, int64_t count, struct errinfo *e);
+void oracle_release(struct oracle *o); /* accepts a zeroed struct */
+
+/* --- descriptions ---------------------------------------------------------------------------- */
+
+struct variant {
+    const char *name, *summary;
+    const char *source; /* kernel file in the family's folder, "tiled.cu" */
+    bool hidden;        /* not listed nor selected by globs: planted faults */
+    bool unordered;     /* adds with atomics: results may differ from run to run */
+};
+
+/* A suite: ids that a tag selects. */
+struct suite_row {
+    const char *tag; /* "quick", "full", "stress" */
+    const char *id;  /* text after "family/", may expand {a|b|c}: "naive:dtype={f32|bf16},m=64" */
+};
+
+struct family {
+    const char *name, *summary;
+    const struct param *params;
+    const struct variant *variants;  /* ends with a NULL name */
+    const struct suite_row *suites;  /* ends with a NULL tag */
+
+    /* Derives the plan. ERR_USAGE for parameters that do not go together, naming both and what
+     * would be valid. */
+    enum err (*plan)(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e);
+
+    /* Computes the reference of output tensor `which` (index into plan->tensor) from the input
+     * bits: `input[i]` belongs to plan->tensor[i], NULL for OUT. `threads` >= 1. The result does
+     * not depend on `threads`. `ret_oracle` is initialised by the callee. */
+    enum err (*oracle)(const struct case_id *id, const struct case_plan *plan,
+                       const struct tensor *const *input, int which, int threads,
+                       struct oracle *ret_oracle, struct errinfo *e);
+};
+
+/* NULL-ended; generated from the list in cases/meson.build. */
+extern const struct family *const case_families[];
+
+const struct family *family_find(const char *name);
+const struct variant *variant_find(const struct family *f, const char *name);
+
+/* The number of rows of a family's own table, and the row of that name (or -1). */
+int family_param_count(const struct family *f);
+int family_param_find(const struct family *f, const char *name);
+
+/* Inputs of a case: tensor i of the plan, filled. Same bits on every machine, forever: a function
+ * of (seed, family, tensor name, dist, format, shape); the variant and the mode do not matter. */
+enum err case_input(const struct case_id *id, const struct case_plan *plan, int i,
+                    struct tensor *ret_tensor, struct errinfo *e);
+
+/* XXH3-128 over the digests of all inputs, in plan order; 33 bytes. */
+enum err case_input_digest(const struct case_id *id, const struct case_plan *plan, char *ret_hex,
+                           struct errinfo *e);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_CODESTORE_H
+#define GPUPARITY_CODESTORE_H
+
+#include "../backends/backend.h"
+#include "case.h"
+
+/* Kernel sources and their compiled forms.
+ *
+ * Sources (cases/device.h and the .cu files) are embedded in the program. Compiled forms lie in
+ * golden/code/<family>/<file>.<arch>.<mode>.zst: zstd of a small header (source digest, options,
+ * compiler version, all checked on reading) and the code object. Only modes "default" and
+ * "strict" are kept. A stale or damaged file is refused, never silently used. */
+
+/* The text of a variant's kernel file and of device.h, as the compilers get them. */
+enum err codestore_source(const struct family *f, const struct variant *v,
+                          struct source_file *ret_source, struct source_file *ret_header,
+                          struct errinfo *e);
+
+/* XXH3-128 over both texts; 33 bytes. */
+enum err codestore_source_digest(const struct family *f, const struct variant *v, char *ret_hex,
+                                 struct errinfo *e);
+
+/* Where compiled kernels lie: $GPUPARITY_GOLDEN, else the build's source tree, else
+ * ../share/gpuparity/golden from the program. */
+void codestore_folder(char *ret_path, size_t size);
+
+/* The kept code object. ERR_MISSING when there is none for this mode or arch, or it is stale (with
+ * the command that regenerates it); ERR_FORMAT when it is damaged. `ret_code` is owned. */
+enum err codestore_load(const struct backend *b, const char *arch, const struct case_id *id,
+                        struct code *ret_code, struct errinfo *e);
+
+/* Compiles with the backend's toolchain and writes the file. */
+enum err codestore_save(const struct backend *b, const struct family *f, const struct variant *v,
+                        const struct case_mode *mode, const struct code *code,
+                        struct errinfo *e);
+
+#endif

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_RECORD_H
+#define GPUPARITY_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tensor.h"
+
+/* The record file: HDF5, one group a run (one device each), one group a case.
+ *
+ *   /                             attrs: schema (int), tool, version, created
+ *   /run/<r>                      attrs: device, simulated, ... as struct record_run, env/<NAME>
+ *   /run/<r>/case/<n>             attrs: id, status, reason, mode, *_digest, seconds, ...
+ *   /run/<r>/case/<n>/out/<name>  attrs: dtype, role
+ *   /run/<r>/case/<n>/code        the code object that ran (u8) with attrs compiler, options; code_log
+ *
+ * f16, bf16 and e5m2 are HDF5 floating types of their own, so h5dump prints numbers; e4m3, tf32,
+ * fnuz and codes as their bits, with the dtype attribute, which every dataset has.
+ *
+ * Crash safety: while a record is written, each finished case is a small HDF5 file of its own in
+ * the folder PATH.partial/, made under another name and renamed. So kill -9 at any moment loses
+ * no finished case. record_finish packs them into PATH (again by rename) and removes the folder.
+ *
+ * Readers trust nothing: sizes, types, links and strings are checked before use; a damaged,
+ * foreign or newer file is ERR_FORMAT with one clear line. */
+
+enum { RECORD_SCHEMA = 1, RECORD_OUT_MAX = 12, RECORD_ENV_MAX = 64 };
+
+enum record_status {
+    RECORD_OK,
+    RECORD_SKIPPED,      /* could not run here; the reason says why */
+    RECORD_BUILD_FAILED, /* the compiler refused */
+    RECORD_LAUNCH_FAILED, /* the device refused, or the kernel faulted */
+    RECORD_CRASHED,      /* the worker process died */
+    RECORD_TIMED_OUT,
+    RECORD_STATUS_COUNT_
+};
+const char *record_status_name(enum record_status s); /* "ok", "skipped", ... */
+
+struct record_run {
+    char device[32]; /* what ran: "cuda:0", "hip-sim" */
+    bool simulated;
+    char name[128], arch[32], library[256], driver[64], runtime[64];
+    int warp;
+    char host[128], system[128], created[32]; /* created: UTC, ISO 8601 */
+    char shard[16];                           /* "1/1" */
+    int n_env;                                /* environment variables that change numbers */
+    struct { char name[64], value[192]; } env[RECORD_ENV_MAX];
+};
+
+struct record_case {
+    char id[512];
+    enum record_status status;
+    char reason[768]; /* why not ok; "" if ok */
+    char mode[64];
+    char source_digest[33], input_digest[33], code_digest[33]; /* "" where there is none */
+    char compiler[64]; /* "NVRTC 13.0 (golden)" */
+    char options[256];
+    char marks[512];   /* modelled instructions with their bounds */
+    double seconds;
+    int repeats;
+    uint64_t instructions;
+    int64_t guard_before, guard_after; /* bytes outside an output that were overwritten */
+    char guard_tensor[32];             /* which */
+};
+
+struct record_out {
+    char name[TENSOR_NAME_MAX];
+    char role[8]; /* "out", "inout" */
+    struct tensor tensor; /* owned */
+};
+
+struct record_code {
+    const void *bytes; /* borrowed when writing, owned (malloc) when read */
+    size_t size;
+    const char *log;
+};
+
+struct record;
+
+/* --- writing --- */
+
+/* Starts PATH.partial/. With `resume`, takes over what lies there (damaged parts are dropped and
+ * run again); without it, a leftover folder is ERR_USAGE naming --resume and what to delete, and so
+ * is an existing PATH unless `replace`. ERR_IO for an unwritable place, before anything is run. */
+enum err record_create(const char *path, bool resume, bool replace, struct record **ret_record,
+                       struct errinfo *e);
+
+/* Adds a run; its index comes back. On resume a run with the same device is reused, and ERR_USAGE
+ * if its arch, versions or numbers-changing environment differ from what lies there. */
+enum err record_add_run(struct record *r, const struct record_run *run, int *ret_run,
+                        struct errinfo *e);
+
+/* Is this case of this run finished (resume)? */
+bool record_has_case(const struct record *r, int run, const char *id);
+
+/* Stores a finished case durably; `ordinal` is its place in the selection: packing sorts by it. A
+ * full disk is ERR_IO and leaves every earlier case in place. `code` may be NULL. */
+enum err record_put_case(struct record *r, int run, int64_t ordinal, const struct record_case *c,
+                         int n_out, const struct record_out *out, const struct record_code *code,
+                         struct errinfo *e);
+
+/* Packs, renames, removes the folder. */
+enum err record_finish(struct record *r, struct errinfo *e);
+
+/* --- reading --- */
+
+enum err record_open(const char *path, struct record **ret_record, struct errinfo *e);
+
+int record_run_count(const struct record *r);
+const struct record_run *record_run_at(const struct record *r, int run);
+int64_t record_case_count(const struct record *r, int run);
+/* Attributes only; ERR_FORMAT if they are damaged. */
+enum err record_read_case(struct record *r, int run, int64_t i, struct record_case *ret_case,
+                          struct errinfo *e);
+/* Index of the case of that id, or -1. */
+int64_t record_find_case(struct record *r, int run, const char *id);
+/* The outputs: *ret_count of them, each to be released with tensor_release. */
+enum err record_read_outs(struct record *r, int run, int64_t i, int *ret_count,
+                          struct record_out ret_out[RECORD_OUT_MAX], struct errinfo *e);
+/* The code object and its log, owned by the caller (free); size 0 if none was stored. */
+enum err record_read_code(struct record *r, int run, int64_t i, void **ret_bytes,
+                          size_t *ret_size, char **ret_log, struct errinfo *e);
+
+void record_close(struct record *r); /* accepts NULL; a record being written keeps its folder */
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_TENSOR_H
+#define GPUPARITY_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dtype.h"
+#include "err.h"
+
+enum { TENSOR_RANK_MAX = 6, TENSOR_NAME_MAX = 32 };
+
+/* A dense array of elements of one format, row-major (last index fastest), little-endian. Rank 0
+ * is one element; a dimension of 0 makes an empty tensor, which is valid. */
+struct tensor {
+    enum dtype dtype;
+    int rank;
+    int64_t dim[TENSOR_RANK_MAX];
+    int64_t count; /* product of dim */
+    void *data;    /* owned; count * bytes, never NULL after init */
+};
+
+/* Zero-filled. ERR_USAGE for a negative dimension, a rank out of range or a size beyond the
+ * address space; ERR_NOMEM. */
+enum err tensor_init(struct tensor *t, enum dtype d, int rank, const int64_t *dim,
+                     struct errinfo *e);
+void tensor_release(struct tensor *t); /* accepts a zeroed struct */
+
+size_t tensor_bytes(const struct tensor *t);
+
+/* No bounds check: 0 <= i < count is the caller's promise. */
+uint64_t tensor_bits(const struct tensor *t, int64_t i);
+void tensor_set_bits(struct tensor *t, int64_t i, uint64_t bits);
+double tensor_value(const struct tensor *t, int64_t i);
+
+/* XXH3-128 (xxHash, canonical big-endian hex, 32 digits) over format name, shape and bytes.
+ * `ret_hex` takes 33 bytes. */
+void tensor_digest(const struct tensor *t, char *ret_hex);
+
+#endif
