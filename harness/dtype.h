@@ -41,12 +41,14 @@ bool dtype_is_finite(enum dtype d, uint64_t bits);
 bool dtype_is_subnormal(enum dtype d, uint64_t bits);
 
 /* The number behind the bits: exact for every format but i64 (nearest double). NaN and Inf come
- * out as such; a CODE is its index. */
+ * out as such; a CODE is its index. Unused low bits (tf32) are ignored, here and everywhere, as
+ * the hardware ignores them. */
 double dtype_value(enum dtype d, uint64_t bits);
 
 /* The bits of the element nearest to `value`, ties to even, subnormals kept; overflow gives Inf
- * (FN and FNUZ: NaN, as the OCP conversion without saturation); NaN gives the quiet positive NaN
- * of the format. INT and UINT round to nearest even and saturate; NaN gives 0. */
+ * (FN and FNUZ: NaN, as the OCP conversion without saturation; FN keeps the sign); NaN gives the
+ * quiet positive NaN of the format. INT, UINT and CODE round to nearest even and saturate; NaN
+ * gives 0. */
 uint64_t dtype_round(enum dtype d, double value);
 
 /* As dtype_round for the unevaluated sum value + tail, |tail| <= ulp(value)/2: one rounding. */
