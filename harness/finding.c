@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "finding.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum fails { NO, YES, STRICT };
+
+static const struct {
+    const char *name, *meaning;
+    enum fails fails;
+} rows[VERDICT_COUNT_] = {
+#define VERDICT(id, name, fails, meaning) [VERDICT_##id] = {name, meaning, fails},
+#include "verdict.def"
+#undef VERDICT
+};
+
+const char *verdict_name(enum verdict v)
+{
+    return rows[v].name;
+}
+
+const char *verdict_meaning(enum verdict v)
+{
+    return rows[v].meaning;
+}
+
+bool verdict_fails(enum verdict v, bool strict)
+{
+    return rows[v].fails == YES || (rows[v].fails == STRICT && strict);
+}
+
+void finding_release(struct finding *f)
+{
+    free(f->out);
+    memset(f, 0, sizeof *f);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_OPTIONS_H
+#define GPUPARITY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "err.h"
+
+/* The command line as data. A command is a row of main.c's table and owns one bit of each group
+ * that options.def names; parsing knows nothing else about it. */
+
+enum { OPTIONS_TEXTS_MAX = 16, OPTIONS_WORDS_MAX = 4096 };
+
+/* Groups of commands that share options. */
+enum options_group {
+    OPTIONS_RUNS = 1 << 0,     /* check, run, verify: needs a device */
+    OPTIONS_LISTS = 1 << 1,    /* list */
+    OPTIONS_JUDGES = 1 << 2,   /* check, compare, verify: ends in verdicts */
+    OPTIONS_REPORTS = 1 << 3,  /* report */
+    OPTIONS_COMPARES = 1 << 4, /* compare, report: two records */
+    OPTIONS_EVERY = ~0
+};
+
+struct texts {
+    int count;
+    const char *item[OPTIONS_TEXTS_MAX];
+};
+
+/* Zero means "not said". Texts are borrowed from argv. */
+struct options {
+    const char *on, *output, *tags, *format, *shard, *code;
+    bool strict, quiet, verbose, resume, replace, keep_code, common, help;
+    int details, jobs, threads;
+    double timeout;
+    struct texts reports, tag;
+    int n_word; /* what is not an option: cases, files */
+    const char *word[OPTIONS_WORDS_MAX];
+};
+
+/* Parses argv[1..) for a command of these groups. Options may stand anywhere; "--" ends them;
+ * --name=value and --name value both work. ERR_USAGE names the option, what it wants and the
+ * nearest valid name. */
+enum err options_parse(struct options *o, unsigned groups, int argc, char *const *argv,
+                       struct errinfo *e);
+
+/* The options of a command, aligned, for --help. */
+void options_print(FILE *out, unsigned groups);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_POISON_H
+#define GPUPARITY_POISON_H
+
+#include <stdint.h>
+
+#include "dtype.h"
+
+/* What outputs hold before a kernel runs, and the bytes around them. An element that still has
+ * this pattern was never written. Floating formats: a signalling NaN with a payload that no
+ * arithmetic produces; others: 0xa5 bytes. */
+enum { POISON_GUARD_BYTES = 4096, POISON_BYTE = 0xa5 };
+
+static inline uint64_t poison_bits(enum dtype d)
+{
+    switch (d) {
+    case DTYPE_F64:
+        return 0x7ff4a5a5a5a5a5a5;
+    case DTYPE_F32:
+    case DTYPE_TF32:
+        return 0x7fa5a5a5;
+    case DTYPE_F16:
+        return 0x7da5;
+    case DTYPE_BF16:
+        return 0x7fa5;
+    case DTYPE_E5M2:
+        return 0x7d;
+    case DTYPE_I64:
+        return 0xa5a5a5a5a5a5a5a5;
+    case DTYPE_I32:
+    case DTYPE_U32:
+        return 0xa5a5a5a5;
+    default:
+        return 0xa5;
+    }
+}
+
+#endif
