@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device.h"
+
+/* K split over BLOCK_Z: each block sums its `chunk` of k in ascending order and adds the partial
+ * sum to `sum` with an atomic. The order in which the partial sums meet is not defined, so float
+ * results may differ from run to run. Vendors may flush subnormals in the atomic, whatever the
+ * mode.
+ *
+ *   splitk_<format>  `sum` starts as zeros (f32: it is C itself unless beta != 0; i8: i32)
+ *   splitk_finish_<format>  afterwards: c = alpha sum + beta c, block of 256 elements */
+
+template <class F>
+DEVICE void partial(const typename F::stored *a, const typename F::stored *b,
+                    typename F::wide *sum, i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 b_row,
+                    i64 b_col, i32 chunk)
+{
+    i32 i = BLOCK_Y * 16 + THREAD_Y;
+    i32 j = BLOCK_X * 16 + THREAD_X;
+    i32 first = BLOCK_Z * chunk;
+    i32 last = k - first < chunk ? k : first + chunk;
+    if (i >= m || j >= n || first >= last)
+        return;
+    a += i * a_row + first * a_col;
+    b += j * b_col + first * b_row;
+    typename F::wide acc = 0;
+    for (i32 l = first; l < last; l++) {
+        acc += F::widen(*a) * F::widen(*b);
+        a += a_col;
+        b += b_row;
+    }
+    ATOMIC_ADD(&sum[(i64)i * n + j], acc);
+}
+
+template <class F>
+DEVICE void finish(const f32 *sum, typename F::result *c, i64 count, f32 alpha, f32 beta)
+{
+    i64 at = (i64)BLOCK_X * 256 + THREAD_X;
+    if (at >= count)
+        return;
+    f32 value = alpha * sum[at];
+    if (beta != 0.0f)
+        value = beta * F::unwiden(c[at]) + value;
+    c[at] = F::narrow(value);
+}
+
+#define ENTRY(format)                                                                          \
+    KERNEL(256)                                                                                \
+    splitk_##format(const format_##format::stored *a, const format_##format::stored *b,        \
+                    format_##format::wide *sum, i32 m, i32 n, i32 k, i64 a_row, i64 a_col,     \
+                    i64 b_row, i64 b_col, i32 chunk)                                           \
+    {                                                                                          \
+        partial<format_##format>(a, b, sum, m, n, k, a_row, a_col, b_row, b_col, chunk);       \
+    }
+
+#define ENTRY_FINISH(format)                                                                   \
+    KERNEL(256)                                                                                \
+    splitk_finish_##format(const f32 *sum, format_##format::result *c, i64 count, f32 alpha,   \
+                           f32 beta)                                                           \
+    {                                                                                          \
+        finish<format_##format>(sum, c, count, alpha, beta);                                   \
+    }
+
+ENTRY(f32)
+ENTRY(f16)
+ENTRY(bf16)
+ENTRY(i8)
+ENTRY_FINISH(f32)
+ENTRY_FINISH(f16)
+ENTRY_FINISH(bf16)
