@@ -8,8 +8,8 @@
  * leave one of these. */
 enum sim_fault_kind {
     SIM_FAULT_NONE,
-    SIM_FAULT_ADDRESS,     /* outside every live allocation, shared or scratch window */
-    SIM_FAULT_FREED,       /* inside an allocation that was freed */
+    SIM_FAULT_ADDRESS, /* outside every live allocation, shared or scratch window */
+    SIM_FAULT_FREED,   /* inside an allocation that was freed */
     SIM_FAULT_ALIGNMENT,
     SIM_FAULT_INSTRUCTION, /* unknown or unsupported */
     SIM_FAULT_BARRIER,     /* divergent barrier: some threads ended or wait elsewhere */
