@@ -37,7 +37,7 @@ void caselist_release(struct caselist *l);
 /* What the command line selects, in a stable order, without duplicates. Each pattern is one of
  *   an exact id            gemm/tiled:dtype=bf16,m=65,n=129,k=200
  *   a family, or variant   gemm   gemm/tiled         every suite row of it under `tags`
- *   a glob, exclusions     'gemm/*:-*dtype=f32*'     over the canonical ids of the suites
+ *   a glob, exclusions     'gemm/t*:-*dtype=f32*'    over the canonical ids of the suites
  * No pattern: all families. `tags`: comma-separated suites, NULL for "quick". Hidden variants come
  * only by exact id. ERR_USAGE for an unknown name (with suggestions) or an empty selection. */
 enum err caselist_select(struct caselist *ret_list, int n_pattern, const char *const *pattern,

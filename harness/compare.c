@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "caseid.h"
+#include "poison.h"
+#include "verdict.h"
+
+/* One comparison under way. */
+struct job {
+    const struct compare_run *a, *b;
+    const struct compare_options *options;
+    struct finding_sides sides;
+    int threads;
+};
+
+/* One case of it: everything owned here is released by case_release. */
+struct unit {
+    struct case_id id;
+    struct case_plan plan;
+    struct tensor input[CASE_TENSOR_MAX]; /* zeroed where the plan has an OUT */
+    struct record_out out_a[RECORD_OUT_MAX], out_b[RECORD_OUT_MAX];
+    int n_a, n_b;
+};
+
+static void unit_release(struct unit *u)
+{
+    for (int i = 0; i < CASE_TENSOR_MAX; i++)
+        tensor_release(&u->input[i]);
+    for (int i = 0; i < u->n_a; i++)
+        tensor_release(&u->out_a[i].tensor);
+    for (int i = 0; i < u->n_b; i++)
+        tensor_release(&u->out_b[i].tensor);
+    free(u);
+}
+
+static enum err unit_inputs(struct unit *u, struct errinfo *e)
+{
+    for (int i = 0; i < u->plan.n_tensor; i++)
+        if (u->plan.tensor[i].role != TENSOR_OUT)
+            TRY(case_input(&u->id, &u->plan, i, &u->input[i], e));
+    return ERR_OK;
+}
+
+/* --- what must agree before numbers can be compared ------------------------------------------
+ */
+
+static enum err check_inputs(const struct job *j, const struct unit *u, const struct finding *f,
+                             struct errinfo *e)
+{
+    if (j->b && strcmp(f->a.input_digest, f->b.input_digest))
+        return err_set(
+            e, ERR_FORMAT,
+            "inputs of %s differ between %s (%.8s) and %s (%.8s): the records were made "
+            "by different versions; run both again with one version",
+            f->id, j->a->path, f->a.input_digest, j->b->path, f->b.input_digest);
+    char digest[33];
+    TRY(case_input_digest(&u->id, &u->plan, digest, e));
+    if (strcmp(digest, f->a.input_digest))
+        return err_set(
+            e, ERR_FORMAT,
+            "%s: the inputs of %s (%.8s) are not those its id stands for (%.8s): the "
+            "record is damaged or of another version",
+            j->a->path, f->id, f->a.input_digest, digest);
+    return ERR_OK;
+}
+
+static const struct tensor *find_out(const struct record_out *outs, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (!strcmp(outs[i].name, name))
+            return &outs[i].tensor;
+    return NULL;
+}
+
+static void shape_text(enum dtype d, int rank, const int64_t *dim, char *text, size_t size)
+{
+    size_t used = (size_t)snprintf(text, size, "%s[", dtype_info(d)->name);
+    for (int i = 0; i < rank && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? "," : "", dim[i]);
+    if (used < size)
+        snprintf(text + used, size - used, "]");
+}
+
+/* The output of that name as the plan wants it. */
+static enum err expect_out(const struct compare_run *side, const char *id,
+                           const struct case_tensor *want, const struct record_out *outs,
+                           int count, const struct tensor **ret_tensor, struct errinfo *e)
+{
+    const struct tensor *t = find_out(outs, count, want->name);
+    if (!t)
+        return err_set(e, ERR_FORMAT, "%s: %s has no output '%s'", side->path, id, want->name);
+    if (t->dtype != want->dtype || t->rank != want->rank ||
+        memcmp(t->dim, want->dim, (size_t)t->rank * sizeof t->dim[0])) {
+        char is[96], should[96];
+        shape_text(t->dtype, t->rank, t->dim, is, sizeof is);
+        shape_text(want->dtype, want->rank, want->dim, should, sizeof should);
+        return err_set(e, ERR_FORMAT, "%s: output '%s' of %s is %s, must be %s", side->path,
+                       want->name, id, is, should);
+    }
+    *ret_tensor = t;
+    return ERR_OK;
+}
+
+/* --- one output ------------------------------------------------------------------------------
+ */
+
+static void fill_element(struct finding_element *x, const struct tensor *a,
+                         const struct tensor *b, const struct oracle *o, int64_t index)
+{
+    memset(x, 0, sizeof *x);
+    if (index < 0)
+        return;
+    x->shown = true;
+    x->index = index;
+    for (int i = a->rank - 1; i >= 0; i--) {
+        x->coordinate[i] = index % a->dim[i];
+        index /= a->dim[i];
+    }
+    x->a = tensor_bits(a, x->index);
+    x->value_a = tensor_value(a, x->index);
+    if (b) {
+        x->b = tensor_bits(b, x->index);
+        x->value_b = tensor_value(b, x->index);
+    }
+    x->value = o->value[x->index];
+    x->tail = o->tail[x->index];
+    x->bound = o->bound[x->index];
+}
+
+/* The elements to show: those of the side that is worse, or of the pair when both are right. */
+static void choose_elements(struct finding_out *o, const struct tensor *a,
+                            const struct tensor *b, const struct oracle *oracle)
+{
+    const struct output_stats *s = &o->stats;
+    bool wrong_a = s->a.first_wrong >= 0, wrong_b = b && s->b.first_wrong >= 0;
+    int64_t worst, first;
+    if (wrong_a || wrong_b || !b) {
+        bool use_b = wrong_b && (!wrong_a || !(s->a.worst_bound >= s->b.worst_bound));
+        worst = use_b ? s->b.worst_index : s->a.worst_index;
+        first = use_b ? s->b.first_wrong : s->a.first_wrong;
+    } else {
+        worst = s->pair.worst_index;
+        first = s->pair.first_index;
+    }
+    fill_element(&o->worst, a, b, oracle, worst);
+    fill_element(&o->first, a, b, oracle, first);
+}
+
+static enum err compare_output(const struct job *j, struct unit *u, int which,
+                               struct finding *f, struct errinfo *e)
+{
+    const struct case_tensor *want = &u->plan.tensor[which];
+    const struct tensor *a, *b = NULL;
+    TRY(expect_out(j->a, f->id, want, u->out_a, u->n_a, &a, e));
+    if (j->b)
+        TRY(expect_out(j->b, f->id, want, u->out_b, u->n_b, &b, e));
+
+    struct finding_out *o = &f->out[f->n_out];
+    snprintf(o->name, sizeof o->name, "%s", want->name);
+    o->dtype = want->dtype;
+    o->rank = want->rank;
+    memcpy(o->dim, want->dim, sizeof o->dim);
+
+    const struct tensor *input[CASE_TENSOR_MAX] = {NULL};
+    for (int i = 0; i < u->plan.n_tensor; i++)
+        if (u->input[i].data)
+            input[i] = &u->input[i];
+    struct oracle oracle = {0};
+    TRY(u->id.family->oracle(&u->id, &u->plan, input, which, j->threads, &oracle, e));
+    enum err err =
+        stats_compute(a, b, &oracle, poison_bits(want->dtype), j->threads, &o->stats, e);
+    if (!err) {
+        choose_elements(o, a, b, &oracle);
+        verdict_output(f, o);
+        f->n_out++;
+    }
+    oracle_release(&oracle);
+    return err;
+}
+
+/* --- one case --------------------------------------------------------------------------------
+ */
+
+static void write_reproduction(const struct job *j, struct finding *f)
+{
+    if (j->b)
+        snprintf(f->reproduce, sizeof f->reproduce, "gpuparity check '%s' --on %s,%s", f->id,
+                 j->sides.a.device, j->sides.b.device);
+    else
+        snprintf(f->reproduce, sizeof f->reproduce, "gpuparity verify '%s' --on %s", f->id,
+                 j->sides.a.device);
+}
+
+static enum err compare_tensors(const struct job *j, struct unit *u, int64_t at_a, int64_t at_b,
+                                struct finding *f, struct errinfo *e)
+{
+    enum err err = caseid_parse(f->id, &u->id, e);
+    if (err)
+        return err_context(e, ERR_FORMAT, "%s: case %s", j->a->path, f->id);
+    TRY(u->id.family->plan(&u->id, &u->plan, e));
+    TRY(check_inputs(j, u, f, e));
+    TRY(unit_inputs(u, e));
+    TRY(record_read_outs(j->a->record, j->a->run, at_a, &u->n_a, u->out_a, e));
+    if (j->b)
+        TRY(record_read_outs(j->b->record, j->b->run, at_b, &u->n_b, u->out_b, e));
+    f->out = calloc((size_t)u->plan.n_tensor + 1, sizeof *f->out);
+    if (!f->out)
+        return err_set(e, ERR_NOMEM, "out of memory while comparing %s", f->id);
+    for (int i = 0; i < u->plan.n_tensor; i++)
+        if (u->plan.tensor[i].role != TENSOR_IN)
+            TRY(compare_output(j, u, i, f, e));
+    return ERR_OK;
+}
+
+static enum err compare_case(const struct job *j, int64_t at_a, int64_t at_b, struct finding *f,
+                             struct errinfo *e)
+{
+    TRY(record_read_case(j->a->record, j->a->run, at_a, &f->a, e));
+    if (j->b)
+        TRY(record_read_case(j->b->record, j->b->run, at_b, &f->b, e));
+    f->one_sided = !j->b;
+    snprintf(f->id, sizeof f->id, "%s", f->a.id);
+    write_reproduction(j, f);
+    if (f->a.status == RECORD_OK && (!j->b || f->b.status == RECORD_OK)) {
+        struct unit *u = calloc(1, sizeof *u);
+        if (!u)
+            return err_set(e, ERR_NOMEM, "out of memory while comparing %s", f->id);
+        enum err err = compare_tensors(j, u, at_a, at_b, f, e);
+        unit_release(u);
+        if (err)
+            return err;
+    }
+    verdict_case(f);
+    return ERR_OK;
+}
+
+/* --- the whole -------------------------------------------------------------------------------
+ */
+
+/* Refuses a pair of runs in which a case has no twin, unless only the common ones are wanted.
+ */
+static enum err check_twins(const struct compare_run *x, const struct compare_run *y,
+                            struct errinfo *e)
+{
+    int64_t count = record_case_count(x->record, x->run), missing = 0;
+    struct record_case c;
+    char first[sizeof c.id] = "";
+    for (int64_t i = 0; i < count; i++) {
+        TRY(record_read_case(x->record, x->run, i, &c, e));
+        if (record_find_case(y->record, y->run, c.id) >= 0)
+            continue;
+        if (!missing++)
+            snprintf(first, sizeof first, "%s", c.id);
+    }
+    if (missing)
+        return err_set(e, ERR_FORMAT,
+                       "%s lacks %" PRId64 " of the %" PRId64
+                       " cases of %s, the first is %.200s; "
+                       "--common compares the rest",
+                       y->path, missing, count, x->path, first);
+    return ERR_OK;
+}
+
+static void copy_path(char *ret_path, size_t size, const char *path)
+{
+    snprintf(ret_path, size, "%s", path ? path : "");
+}
+
+void compare_sides(const struct compare_run *a, const struct compare_run *b,
+                   struct finding_sides *ret_sides)
+{
+    memset(ret_sides, 0, sizeof *ret_sides);
+    ret_sides->one_sided = !b;
+    ret_sides->a = *record_run_at(a->record, a->run);
+    copy_path(ret_sides->file_a, sizeof ret_sides->file_a, a->path);
+    if (!b)
+        return;
+    ret_sides->b = *record_run_at(b->record, b->run);
+    copy_path(ret_sides->file_b, sizeof ret_sides->file_b, b->path);
+}
+
+static void tally_add(struct finding_tally *t, const struct finding *f)
+{
+    t->count++;
+    t->verdicts[f->verdict]++;
+    t->failing += verdict_fails(f->verdict, t->strict);
+}
+
+static enum err compare_all(const struct job *j, compare_sink *sink, void *context,
+                            struct finding_tally *tally, struct errinfo *e)
+{
+    int64_t count = record_case_count(j->a->record, j->a->run);
+    for (int64_t i = 0; i < count; i++) {
+        int64_t at_b = -1;
+        if (j->b) {
+            struct record_case c;
+            TRY(record_read_case(j->a->record, j->a->run, i, &c, e));
+            at_b = record_find_case(j->b->record, j->b->run, c.id);
+            if (at_b < 0)
+                continue;
+        }
+        struct finding f = {.number = tally->count};
+        enum err err = compare_case(j, i, at_b, &f, e);
+        if (!err) {
+            tally_add(tally, &f);
+            err = sink(context, &f, e);
+        }
+        finding_release(&f);
+        if (err)
+            return err;
+    }
+    if (!tally->count)
+        return err_set(e, ERR_FORMAT, "%s has no cases to compare", j->a->path);
+    return ERR_OK;
+}
+
+enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
+                      const struct compare_options *o, compare_sink *sink, void *context,
+                      struct finding_tally *ret_tally, struct errinfo *e)
+{
+    struct timespec start, end;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    if (b && !o->common) {
+        TRY(check_twins(a, b, e));
+        TRY(check_twins(b, a, e));
+    }
+    struct job j = {.a = a, .b = b, .options = o, .threads = o->threads};
+    if (!j.threads)
+        j.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    compare_sides(a, b, &j.sides);
+    struct finding_tally tally = {.strict = o->strict};
+    TRY(compare_all(&j, sink, context, &tally, e));
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    tally.seconds =
+        (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    *ret_tally = tally;
+    return ERR_OK;
+}

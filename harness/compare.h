@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_COMPARE_H
+#define GPUPARITY_COMPARE_H
+
+#include "finding.h"
+
+/* One run of a record. */
+struct compare_run {
+    struct record *record;
+    int run;
+    const char *path; /* for messages and reproduction lines */
+};
+
+struct compare_options {
+    int threads; /* 0: as many as there are cores */
+    bool common; /* cases that only one side has are left out instead of an error */
+    bool strict;
+};
+
+/* Receives each finding in the order of A's record; it is released after the call. */
+typedef enum err compare_sink(void *context, const struct finding *f, struct errinfo *e);
+
+/* Who takes part, for the head of a report. `b` NULL: A alone against the reference. */
+void compare_sides(const struct compare_run *a, const struct compare_run *b,
+                   struct finding_sides *ret_sides);
+
+/* Judges every case of A with its twin in B (NULL: verify). The reference is computed here from
+ * the case's id, so records made on different machines give exactly what one machine gives.
+ *
+ * ERR_FORMAT when the two cannot be compared: a case in one only, inputs that differ, an output
+ * that is missing or has another shape or format, an id this version does not know. */
+enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
+                      const struct compare_options *o, compare_sink *sink, void *context,
+                      struct finding_tally *ret_tally, struct errinfo *e);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "report.h"
+
+enum { JUDGE_REPORTS_MAX = OPTIONS_TEXTS_MAX + 1, JUDGE_DETAILS = 5 };
+
+struct sinks {
+    int count;
+    struct report *report[JUDGE_REPORTS_MAX];
+};
+
+static enum err sinks_finding(void *context, const struct finding *f, struct errinfo *e)
+{
+    struct sinks *s = context;
+    for (int i = 0; i < s->count; i++)
+        TRY(report_finding(s->report[i], f, e));
+    return ERR_OK;
+}
+
+static void sinks_close(struct sinks *s)
+{
+    for (int i = 0; i < s->count; i++)
+        report_close(s->report[i]);
+}
+
+static enum err find_reporter(const char *format, const struct reporter **ret_reporter,
+                              struct errinfo *e)
+{
+    *ret_reporter = reporter_find(format);
+    if (*ret_reporter)
+        return ERR_OK;
+    char names[160] = "";
+    for (int i = 0; reporters[i]; i++) {
+        size_t used = strlen(names);
+        snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", reporters[i]->name);
+    }
+    return err_set(e, ERR_USAGE, "unknown format '%s'; valid: %s", format, names);
+}
+
+static enum err find_reporter_for(const char *path, const struct reporter **ret_reporter,
+                                  struct errinfo *e)
+{
+    *ret_reporter = reporter_find_extension(path);
+    if (*ret_reporter)
+        return ERR_OK;
+    char endings[160] = "";
+    for (int i = 0; reporters[i]; i++) {
+        size_t used = strlen(endings);
+        snprintf(endings + used, sizeof endings - used, "%s%s", i ? " " : "",
+                 reporters[i]->extension);
+    }
+    return err_set(e, ERR_USAGE, "--report %s: the ending says no format; valid: %s", path,
+                   endings);
+}
+
+static enum err sinks_open(struct sinks *s, const struct report_options *ro,
+                           const struct finding_sides *sides, const struct options *o,
+                           const char *format, const char *output, struct errinfo *e)
+{
+    const struct reporter *r;
+    TRY(find_reporter(format, &r, e));
+    TRY(report_open(r, output, ro, sides, &s->report[s->count], e));
+    s->count++;
+    for (int i = 0; i < o->reports.count; i++) {
+        TRY(find_reporter_for(o->reports.item[i], &r, e));
+        TRY(report_open(r, o->reports.item[i], ro, sides, &s->report[s->count], e));
+        s->count++;
+    }
+    return ERR_OK;
+}
+
+static enum err check_tags(const struct options *o, struct errinfo *e)
+{
+    for (int i = 0; i < o->tag.count; i++) {
+        const char *equals = strchr(o->tag.item[i], '=');
+        if (!equals || equals == o->tag.item[i])
+            return err_set(e, ERR_USAGE, "--tag wants KEY=VALUE, not '%s'", o->tag.item[i]);
+    }
+    return ERR_OK;
+}
+
+static struct report_options options_make(const struct options *o, const char *output)
+{
+    bool terminal = (!output || !strcmp(output, "-")) && isatty(STDOUT_FILENO);
+    const char *no_colour = getenv("NO_COLOR");
+    return (struct report_options){
+        .program = "gpuparity",
+        .details = o->details ? o->details : JUDGE_DETAILS,
+        .colour = terminal && !(no_colour && *no_colour),
+        .quiet = o->quiet,
+        .verbose = o->verbose,
+        .n_tag = o->tag.count,
+        .tag = o->tag.item,
+    };
+}
+
+static enum err judge_into(struct sinks *s, const struct compare_run *a,
+                           const struct compare_run *b, const struct options *o,
+                           struct finding_tally *ret_tally, struct errinfo *e)
+{
+    struct compare_options co = {.threads = o->threads, .common = o->common, .strict = o->strict};
+    TRY(compare_runs(a, b, &co, sinks_finding, s, ret_tally, e));
+    for (int i = 0; i < s->count; i++)
+        TRY(report_finish(s->report[i], ret_tally, e));
+    return ERR_OK;
+}
+
+enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
+                    const struct options *o, const char *format, const char *output,
+                    int *ret_exit, struct errinfo *e)
+{
+    TRY(check_tags(o, e));
+    struct finding_sides sides;
+    compare_sides(a, b, &sides);
+    struct report_options ro = options_make(o, output);
+    struct sinks s = {0};
+    struct finding_tally tally = {0};
+    enum err err = sinks_open(&s, &ro, &sides, o, format, output, e);
+    if (!err)
+        err = judge_into(&s, a, b, o, &tally, e);
+    sinks_close(&s);
+    if (err)
+        return err;
+    if (tally.failing)
+        *ret_exit = COMMAND_FAILS;
+    else if (tally.count == tally.verdicts[VERDICT_UNTESTED])
+        *ret_exit = COMMAND_NOTHING;
+    return ERR_OK;
+}

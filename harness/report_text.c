@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The report a person reads on a terminal: who took part, a table of two lines a case, the
+ * failing cases in full at the end, and one sentence of summary with the next step. */
+
+struct failing {
+    char id[512], reason[768], reproduce[768];
+    enum verdict verdict;
+};
+
+struct text_state {
+    const struct report_options *options;
+    bool one_sided, head_printed;
+    char device_a[32], device_b[32];
+    struct failing *failing; /* owned; at most options->details */
+    int n_failing;
+    int64_t not_shown;
+    char marks_a[512], marks_b[512];
+};
+
+enum colour { COLOUR_GOOD = 32, COLOUR_NOTE = 33, COLOUR_BAD = 31, COLOUR_DIM = 2 };
+
+static enum colour verdict_colour(enum verdict v)
+{
+    if (v == VERDICT_SAME || v == VERDICT_EQUIVALENT)
+        return COLOUR_GOOD;
+    return verdict_fails(v, false) ? COLOUR_BAD : COLOUR_NOTE;
+}
+
+static void print_coloured(FILE *out, bool colour, enum colour c, const char *format,
+                           const char *s)
+{
+    if (colour)
+        fprintf(out, "\033[%dm", (int)c);
+    fprintf(out, format, s);
+    if (colour)
+        fputs("\033[0m", out);
+}
+
+static void print_side(FILE *out, char letter, const struct record_run *r, const char *file)
+{
+    fprintf(out, "%c = %-9s %s, %s%s\n", letter, r->device, r->name, r->arch,
+            r->simulated ? " (simulated)" : "");
+    if (r->driver[0] || r->runtime[0])
+        fprintf(out, "              driver %s, runtime %s\n", r->driver[0] ? r->driver : "-",
+                r->runtime[0] ? r->runtime : "-");
+    if (file[0])
+        fprintf(out, "              from %s\n", file);
+}
+
+static void print_head(FILE *out, bool one_sided)
+{
+    if (one_sided) {
+        fprintf(out,
+                "\nerrors in ULP of the output's format, against the unrounded reference; "
+                "bound: share used\n\n"
+                "%-15s %7s %9s %9s %9s %9s\n",
+                "verdict", "rounded", "mean", "99.9%", "max", "bound");
+        return;
+    }
+    fprintf(
+        out,
+        "\nULP of the output's format; A and B against the unrounded reference, A-B against "
+        "each\nother; equal: share of elements with equal bits\n\n"
+        "%-15s %6s|%6s %6s %6s|%6s %6s %6s|%6s %6s %6s\n"
+        "%-15s %6s|%6s %6s %6s|%6s %6s %6s|%6s %6s %6s\n",
+        "", "", "A", "", "", "B", "", "", "A-B", "", "", "verdict", "equal", "mean", "99.9%",
+        "max", "mean", "99.9%", "max", "mean", "99.9%", "max");
+}
+
+static enum err text_begin(void *state, FILE *out, const struct report_options *o,
+                           const struct finding_sides *sides, struct errinfo *e)
+{
+    struct text_state *s = state;
+    s->options = o;
+    s->one_sided = sides->one_sided;
+    snprintf(s->device_a, sizeof s->device_a, "%s", sides->a.device);
+    snprintf(s->device_b, sizeof s->device_b, "%s", sides->b.device);
+    if (o->details > 0) {
+        s->failing = calloc((size_t)o->details, sizeof *s->failing);
+        if (!s->failing)
+            return err_set(e, ERR_NOMEM, "out of memory for the report");
+    }
+    print_side(out, 'A', &sides->a, sides->file_a);
+    if (!sides->one_sided)
+        print_side(out, 'B', &sides->b, sides->file_b);
+    return ERR_OK;
+}
+
+/* At most six columns wide. */
+static const char *short_number(double x, char *text, size_t size)
+{
+    double m = fabs(x);
+    if (isnan(x))
+        snprintf(text, size, "-");
+    else if (isinf(x))
+        snprintf(text, size, x < 0 ? "-inf" : "inf");
+    else if (m == 0)
+        snprintf(text, size, "0");
+    else if (m < 0.0005)
+        snprintf(text, size, "%.0e", x);
+    else if (m < 9.995)
+        snprintf(text, size, "%.*f", x < 0 ? 2 : 3, x);
+    else if (m < 999.5)
+        snprintf(text, size, "%.1f", x);
+    else if (m < 99999)
+        snprintf(text, size, "%.0f", x);
+    else
+        snprintf(text, size, "%.0e", x);
+    return text;
+}
+
+static void print_triple(FILE *out, const struct distribution *d)
+{
+    char a[16], b[16], c[16];
+    if (!d->count) {
+        fprintf(out, "|%6s %6s %6s", "-", "-", "-");
+        return;
+    }
+    fprintf(out, "|%6s %6s %6s", short_number(d->mean, a, sizeof a),
+            short_number(d->quantile[3], b, sizeof b),
+            short_number(d->quantile[4], c, sizeof c));
+}
+
+static const char *percent(int64_t part, int64_t whole, char *text, size_t size)
+{
+    if (part == whole)
+        snprintf(text, size, "100%%");
+    else if (whole && (double)part / (double)whole > 0.9995)
+        snprintf(text, size, "<100%%");
+    else
+        snprintf(text, size, "%.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
+    return text;
+}
+
+/* The numbers of one output, after its verdict. */
+static void print_numbers(FILE *out, const struct finding_out *o, bool one_sided)
+{
+    char text[16], a[16], b[16], c[16], d[16];
+    const struct side_stats *s = &o->stats.a;
+    if (one_sided) {
+        fprintf(out, " %7s %9s %9s %9s %9s\n",
+                percent(s->correctly_rounded, s->count, text, sizeof text),
+                short_number(s->ulp.mean, a, sizeof a),
+                short_number(s->ulp.quantile[3], b, sizeof b),
+                short_number(s->ulp.quantile[4], c, sizeof c),
+                short_number(s->worst_bound, d, sizeof d));
+        return;
+    }
+    fprintf(out, " %6s",
+            percent(o->stats.pair.bits_equal, o->stats.pair.count, text, sizeof text));
+    print_triple(out, &o->stats.a.ulp);
+    print_triple(out, &o->stats.b.ulp);
+    print_triple(out, &o->stats.pair.ulp);
+    fputc('\n', out);
+}
+
+static void print_distribution(FILE *out, const char *name, const struct distribution *d)
+{
+    fprintf(out,
+            "    %-9s n %" PRId64
+            "  mean %+.3g  median %+.3g  rms %.3g  |50%%| %.3g  |90%%| %.3g  "
+            "|99%%| %.3g  max %.4g\n",
+            name, d->count, d->mean, d->median, d->rms, d->quantile[0], d->quantile[1],
+            d->quantile[2], d->quantile[4]);
+}
+
+static void print_verbose(FILE *out, const struct finding *f)
+{
+    fprintf(out, "    %s\n", f->reason);
+    for (int i = 0; i < f->n_out; i++) {
+        const struct output_stats *s = &f->out[i].stats;
+        print_distribution(out, "A, ULP", &s->a.ulp);
+        if (f->one_sided)
+            continue;
+        print_distribution(out, "B, ULP", &s->b.ulp);
+        print_distribution(out, "B-A, ULP", &s->pair.ulp);
+        fprintf(out,
+                "    KS %.3f (p %.2g), Wasserstein %.3g ULP; a lost term shows in %.0f %%\n",
+                s->pair.ks, s->pair.ks_p, s->pair.wasserstein, 100 * s->power);
+    }
+}
+
+static void remember(struct text_state *s, const struct finding *f)
+{
+    if (s->n_failing >= s->options->details) {
+        s->not_shown++;
+        return;
+    }
+    struct failing *x = &s->failing[s->n_failing++];
+    x->verdict = f->verdict;
+    snprintf(x->id, sizeof x->id, "%s", f->id);
+    snprintf(x->reason, sizeof x->reason, "%s", f->reason);
+    snprintf(x->reproduce, sizeof x->reproduce, "%s", f->reproduce);
+}
+
+static void remember_marks(struct text_state *s, const struct finding *f)
+{
+    if (!s->marks_a[0])
+        snprintf(s->marks_a, sizeof s->marks_a, "%s", f->a.marks);
+    if (!s->marks_b[0])
+        snprintf(s->marks_b, sizeof s->marks_b, "%s", f->b.marks);
+}
+
+static enum err text_finding(void *state, FILE *out, const struct finding *f, struct errinfo *e)
+{
+    (void)e;
+    struct text_state *s = state;
+    if (f->verdict != VERDICT_SAME && f->verdict != VERDICT_EQUIVALENT)
+        remember(s, f);
+    remember_marks(s, f);
+    if (s->options->quiet)
+        return ERR_OK;
+    if (!s->head_printed)
+        print_head(out, s->one_sided);
+    s->head_printed = true;
+    fprintf(out, "%s\n", f->id);
+    print_coloured(out, s->options->colour, verdict_colour(f->verdict), "%-15s",
+                   verdict_name(f->verdict));
+    if (!f->n_out)
+        fprintf(out, " %s\n", f->reason);
+    for (int i = 0; i < f->n_out; i++) {
+        if (i)
+            fprintf(out, "  %-13s", f->out[i].name);
+        print_numbers(out, &f->out[i], s->one_sided);
+    }
+    if (s->options->verbose)
+        print_verbose(out, f);
+    return ERR_OK;
+}
+
+static void print_failing(struct text_state *s, FILE *out)
+{
+    for (int i = 0; i < s->n_failing; i++) {
+        const struct failing *x = &s->failing[i];
+        fputc('\n', out);
+        print_coloured(out, s->options->colour, verdict_colour(x->verdict), "%s",
+                       verdict_name(x->verdict));
+        fprintf(out, "  %s\n  %s\n  again: %s\n", x->id, x->reason, x->reproduce);
+    }
+    if (s->not_shown)
+        fprintf(out,
+                "\n%" PRId64 " more such cases are not shown here (--details %" PRId64
+                " shows all).\n",
+                s->not_shown, s->not_shown + s->n_failing);
+}
+
+static void print_marks(const struct text_state *s, FILE *out)
+{
+    if (s->marks_a[0])
+        fprintf(out, "A went through modelled instructions: %s\n", s->marks_a);
+    if (s->marks_b[0])
+        fprintf(out, "B went through modelled instructions: %s\n", s->marks_b);
+}
+
+/* "60 SAME, 4 EQUIVALENT" */
+static void print_counts(FILE *out, const struct finding_tally *t)
+{
+    bool first = true;
+    for (int v = 0; v < VERDICT_COUNT_; v++) {
+        if (!t->verdicts[v])
+            continue;
+        fprintf(out, "%s%" PRId64 " %s", first ? "" : ", ", t->verdicts[v],
+                verdict_name((enum verdict)v));
+        first = false;
+    }
+}
+
+static void print_meanings(FILE *out, const struct finding_tally *t)
+{
+    for (int v = 0; v < VERDICT_COUNT_; v++)
+        if (t->verdicts[v])
+            fprintf(out, "  %-15s %s\n", verdict_name((enum verdict)v),
+                    verdict_meaning((enum verdict)v));
+}
+
+static void print_conclusion(const struct text_state *s, FILE *out,
+                             const struct finding_tally *t)
+{
+    const char *who = s->one_sided ? "the device" : "the two sides";
+    int64_t ran = t->count - t->verdicts[VERDICT_UNTESTED];
+    if (t->failing)
+        fprintf(out, "%" PRId64 " of %" PRId64 " cases fail.\n", t->failing, t->count);
+    else if (!ran)
+        fprintf(out, "Nothing could run here: gpuparity doctor says what is missing.\n");
+    else if (s->one_sided)
+        fprintf(out, "Every case that ran is right within its bound.\n");
+    else if (t->verdicts[VERDICT_DISTINGUISHABLE])
+        fprintf(out,
+                "Nothing is wrong, but %s err differently in %" PRId64
+                " cases: a confound for quantization work.\n",
+                who, t->verdicts[VERDICT_DISTINGUISHABLE]);
+    else
+        fprintf(out, "In every case that ran, %s compute the same thing.\n", who);
+}
+
+static enum err text_end(void *state, FILE *out, const struct finding_tally *t,
+                         struct errinfo *e)
+{
+    (void)e;
+    struct text_state *s = state;
+    print_failing(s, out);
+    fprintf(out, "\n%" PRId64 " case%s: ", t->count, t->count == 1 ? "" : "s");
+    print_counts(out, t);
+    fprintf(out, "\n");
+    print_meanings(out, t);
+    print_marks(s, out);
+    print_conclusion(s, out, t);
+    return ERR_OK;
+}
+
+static void text_release(void *state)
+{
+    struct text_state *s = state;
+    free(s->failing);
+}
+
+extern const struct reporter reporter_text;
+const struct reporter reporter_text = {
+    .name = "text",
+    .extension = ".txt",
+    .summary = "tables and sentences for a terminal",
+    .state_size = sizeof(struct text_state),
+    .begin = text_begin,
+    .finding = text_finding,
+    .end = text_end,
+    .release = text_release,
+};

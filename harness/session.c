@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The progress line: terminals only, on standard error, so that nothing but the result is on
+ * standard output. */
+struct progress {
+    char device[32];
+    struct timespec start;
+    bool shown;
+};
+
+static void progress_show(void *context, int64_t done, int64_t total, const struct record_case *c)
+{
+    struct progress *p = context;
+    if (!isatty(STDERR_FILENO))
+        return;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    double spent = (double)(now.tv_sec - p->start.tv_sec) +
+                   1e-9 * (double)(now.tv_nsec - p->start.tv_nsec);
+    double left = done ? spent / (double)done * (double)(total - done) : 0;
+    fprintf(stderr, "\r\033[K%s %" PRId64 "/%" PRId64 ", %.0f s left  %.44s", p->device, done,
+            total, left, c ? c->id : "");
+    p->shown = true;
+}
+
+static void progress_end(struct progress *p)
+{
+    if (p->shown)
+        fprintf(stderr, "\r\033[K");
+}
+
+/* "2/5": the user's --shard, or what a scheduler's environment says. */
+static enum err parse_shard(const char *text, struct run_options *r, struct errinfo *e)
+{
+    int used = 0;
+    if (sscanf(text, "%d/%d%n", &r->shard, &r->shards, &used) != 2 || text[used] ||
+        r->shard < 1 || r->shards < r->shard)
+        return err_set(e, ERR_USAGE, "--shard wants I/N with 1 <= I <= N, for instance 2/5, not "
+                                     "'%s'",
+                       text);
+    return ERR_OK;
+}
+
+static bool environment_shard(const char *index, const char *total, int first,
+                              struct run_options *r)
+{
+    const char *i = getenv(index), *n = getenv(total);
+    if (!i || !n || !*i || !*n)
+        return false;
+    r->shard = atoi(i) - first + 1;
+    r->shards = atoi(n);
+    return r->shard >= 1 && r->shard <= r->shards;
+}
+
+static enum err make_run_options(const struct options *o, struct run_options *r,
+                                 struct errinfo *e)
+{
+    *r = (struct run_options){.timeout = o->timeout, .jobs = o->jobs, .keep_code = o->keep_code};
+    static const char *const names[] = {"auto", "toolchain", "golden"};
+    if (o->code) {
+        int which = -1;
+        for (int i = 0; i < 3; i++)
+            if (!strcmp(o->code, names[i]))
+                which = i;
+        if (which < 0)
+            return err_set(e, ERR_USAGE, "--code wants auto, toolchain or golden, not '%s'",
+                           o->code);
+        r->code = (enum run_code)which;
+    }
+    if (o->shard)
+        return parse_shard(o->shard, r, e);
+    if (!environment_shard("GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", 0, r))
+        environment_shard("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
+                          atoi(getenv("SLURM_ARRAY_TASK_MIN") ? getenv("SLURM_ARRAY_TASK_MIN")
+                                                              : "0"),
+                          r);
+    if (r->shard < 1 || r->shard > r->shards)
+        r->shard = r->shards = 0;
+    return ERR_OK;
+}
+
+static enum err settle_devices(struct session *s, const char *text, int n_device,
+                               struct errinfo *e)
+{
+    TRY(device_parse_list(text, SESSION_DEVICES_MAX, s->device, &s->n_device, e));
+    if (s->n_device != n_device)
+        return err_set(e, ERR_USAGE, "--on %s names %d device%s, this command wants %d%s", text,
+                       s->n_device, s->n_device == 1 ? "" : "s", n_device,
+                       n_device == 2 ? ": for instance --on cuda,hip" : "");
+    for (int i = 0; i < s->n_device; i++)
+        TRY(device_settle(&s->device[i], e));
+    char a[32], b[32];
+    device_print(&s->device[0], a);
+    device_print(&s->device[s->n_device - 1], b);
+    if (s->n_device == 2 && !strcmp(a, b))
+        return err_set(e, ERR_USAGE, "--on %s: both sides are %s; name two different devices", text,
+                       a);
+    return ERR_OK;
+}
+
+static enum err choose_path(struct session *s, const struct options *o, bool may_be_temporary,
+                            struct errinfo *e)
+{
+    if (o->output) {
+        if (strlen(o->output) >= sizeof s->path)
+            return err_set(e, ERR_USAGE, "--output: the path is too long");
+        snprintf(s->path, sizeof s->path, "%s", o->output);
+        return ERR_OK;
+    }
+    if (!may_be_temporary)
+        return err_set(e, ERR_USAGE, "say where the record goes: --output FILE.h5");
+    const char *folder = getenv("TMPDIR");
+    char made[3072];
+    snprintf(made, sizeof made, "%s/gpuparity-XXXXXX", folder && *folder ? folder : "/tmp");
+    if (!mkdtemp(made))
+        return err_set(e, ERR_IO, "cannot make a temporary folder %s: %m; set TMPDIR or use "
+                                  "--output FILE.h5",
+                       made);
+    s->temporary = true;
+    snprintf(s->path, sizeof s->path, "%s/record.h5", made);
+    return ERR_OK;
+}
+
+static enum err run_device(struct session *s, int which, struct run_options *r,
+                           const struct options *o, struct errinfo *e)
+{
+    struct progress p = {0};
+    device_print(&s->device[which], p.device);
+    clock_gettime(CLOCK_MONOTONIC, &p.start);
+    if (!o->quiet) {
+        r->progress = progress_show;
+        r->context = &p;
+    }
+    enum err err = run_cases(&s->cases, &s->device[which], r, s->record, &s->run[which], e);
+    progress_end(&p);
+    return err;
+}
+
+enum err session_run(struct session *s, const struct options *o, int n_device,
+                     const char *standard, bool may_be_temporary, struct errinfo *e)
+{
+    memset(s, 0, sizeof *s);
+    struct run_options r;
+    TRY(make_run_options(o, &r, e));
+    TRY(caselist_select(&s->cases, o->n_word, o->word, o->tags, e));
+    TRY(settle_devices(s, o->on ? o->on : standard, n_device, e));
+    TRY(choose_path(s, o, may_be_temporary, e));
+    TRY(record_create(s->path, o->resume, o->replace, &s->record, e));
+    for (int i = 0; i < s->n_device; i++)
+        TRY(run_device(s, i, &r, o, e));
+    TRY(record_finish(s->record, e));
+    record_close(s->record);
+    s->record = NULL;
+    return record_open(s->path, &s->record, e);
+}
+
+void session_release(struct session *s)
+{
+    record_close(s->record);
+    caselist_release(&s->cases);
+    if (s->temporary) {
+        unlink(s->path);
+        *strrchr(s->path, '/') = 0;
+        rmdir(s->path);
+    }
+    memset(s, 0, sizeof *s);
+}
