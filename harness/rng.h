@@ -17,7 +17,7 @@ struct rng_key rng_key_make(uint64_t seed, const char *name);
  * several draws for one index. */
 void rng_block(struct rng_key key, uint64_t counter, uint64_t lane, uint32_t ret_words[4]);
 
-/* 64 random bits / a double in (0,1) on the grid (i + 1/2) 2^-53, for one index. */
+/* 64 random bits / a double in (0,1) on the grid (i + 1/2) 2^-52, for one index. */
 uint64_t rng_bits(struct rng_key key, uint64_t index, uint64_t lane);
 double rng_unit(struct rng_key key, uint64_t index, uint64_t lane);
 
