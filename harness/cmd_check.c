@@ -7,7 +7,7 @@ static enum err check(struct session *s, const struct options *o, int *ret_exit,
                       struct errinfo *e)
 {
     TRY(session_run(s, o, 2, "cuda,hip", true, e));
-    const char *path = s->temporary ? NULL : s->path;
+    const char *path = s->temporary ? "" : s->path;
     struct compare_run a = {s->record, s->run[0], path}, b = {s->record, s->run[1], path};
     return judge_runs(&a, &b, o, "text", NULL, ret_exit, e);
 }

@@ -15,8 +15,8 @@ static enum err compare_files(struct record *a, struct record *b, const struct o
     return judge_runs(&x, single ? NULL : &y, o, format, output, ret_exit, e);
 }
 
-static enum err open_and_compare(const struct options *o, const char *format, const char *output,
-                                 int *ret_exit, struct errinfo *e)
+static enum err open_and_compare(const struct options *o, const char *format,
+                                 const char *output, int *ret_exit, struct errinfo *e)
 {
     struct record *a = NULL, *b = NULL;
     enum err err = record_open(o->word[0], &a, e);
@@ -39,9 +39,9 @@ enum err cmd_compare(const struct options *o, int *ret_exit, struct errinfo *e)
 enum err cmd_report(const struct options *o, int *ret_exit, struct errinfo *e)
 {
     if (o->n_word < 1 || o->n_word > 2)
-        return err_set(e, ERR_USAGE, "report wants one record of a check, or two records of runs");
-    enum err err =
-        open_and_compare(o, o->format ? o->format : "text", o->output, ret_exit, e);
+        return err_set(e, ERR_USAGE,
+                       "report wants one record of a check, or two records of runs");
+    enum err err = open_and_compare(o, o->format ? o->format : "text", o->output, ret_exit, e);
     /* A report that was written is a success, whatever it says. */
     if (!err && *ret_exit == COMMAND_FAILS && o->output)
         *ret_exit = COMMAND_GOOD;

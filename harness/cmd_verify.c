@@ -36,7 +36,7 @@ enum err cmd_verify(const struct options *o, int *ret_exit, struct errinfo *e)
     struct session s;
     enum err err = session_run(&s, o, 1, "cuda", true, e);
     if (!err) {
-        struct compare_run a = {s.record, s.run[0], s.temporary ? NULL : s.path};
+        struct compare_run a = {s.record, s.run[0], s.temporary ? "" : s.path};
         err = judge_runs(&a, NULL, o, "text", NULL, ret_exit, e);
     }
     session_release(&s);

@@ -8,7 +8,7 @@
 struct compare_run {
     struct record *record;
     int run;
-    const char *path; /* for messages and reproduction lines */
+    const char *path; /* for messages; "" = made by this very command */
 };
 
 struct compare_options {

@@ -5,11 +5,11 @@
 /* How functions fail.
  *
  * A fallible function returns `enum err` (0 = fine) and takes `struct errinfo *e` last; its
- * results come just before it, are named `ret_...` and stay untouched on failure. The text is one
- * line for a person: what went wrong, where, and what to do next.
+ * results come just before it, are named `ret_...` and stay untouched on failure. The text is
+ * one line for a person: what went wrong, where, and what to do next.
  *
- * An unequal number, a failed kernel build or a crash of a vendor library is a *result* (a status
- * in a record, a verdict in a finding), never an `err`. */
+ * An unequal number, a failed kernel build or a crash of a vendor library is a *result* (a
+ * status in a record, a verdict in a finding), never an `err`. */
 enum err {
     ERR_OK,
     ERR_USAGE,   /* the user asked for something that does not exist or does not make sense */

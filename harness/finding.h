@@ -36,16 +36,17 @@ struct finding_out {
     enum verdict verdict;
     char reason[512]; /* the sentence: what, whose, where */
     struct output_stats stats;
-    struct finding_element worst, first; /* of the worse side; of the pair when both are right */
+    struct finding_element worst,
+        first; /* of the worse side; of the pair when both are right */
 };
 
 struct finding {
     int64_t number; /* 0-based, in the order of the record */
     char id[512];
-    bool one_sided; /* verify: only A against the oracle */
+    bool one_sided;       /* verify: only A against the oracle */
     enum verdict verdict; /* the worst of its outputs' */
     char reason[768];
-    char reproduce[768]; /* the one command line that shows it again */
+    char reproduce[768];     /* the one command line that shows it again */
     struct record_case a, b; /* as recorded; status, marks, digests, compiler */
     int n_out;
     struct finding_out *out; /* owned */

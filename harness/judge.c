@@ -104,7 +104,8 @@ static enum err judge_into(struct sinks *s, const struct compare_run *a,
                            const struct compare_run *b, const struct options *o,
                            struct finding_tally *ret_tally, struct errinfo *e)
 {
-    struct compare_options co = {.threads = o->threads, .common = o->common, .strict = o->strict};
+    struct compare_options co = {
+        .threads = o->threads, .common = o->common, .strict = o->strict};
     TRY(compare_runs(a, b, &co, sinks_finding, s, ret_tally, e));
     for (int i = 0; i < s->count; i++)
         TRY(report_finish(s->report[i], ret_tally, e));

@@ -26,7 +26,7 @@ struct row {
 #define JUDGES OPTIONS_JUDGES
 #define REPORTS OPTIONS_REPORTS
 #define COMPARES OPTIONS_COMPARES
-#define EVERY OPTIONS_EVERY
+#define HELPS OPTIONS_HELP
 static const struct row rows[] = {
 #define OPTION(field, name, letter, kind, value, groups, help)                                 \
     {name, letter, kind, value, (unsigned)(groups), help, offsetof(struct options, field)},
@@ -60,7 +60,8 @@ static enum err unknown(unsigned groups, const char *text, struct errinfo *e)
     return err_set(e, ERR_USAGE, "unknown option %s; --help lists the valid ones", text);
 }
 
-static enum err set_number(const struct row *r, void *field, const char *text, struct errinfo *e)
+static enum err set_number(const struct row *r, void *field, const char *text,
+                           struct errinfo *e)
 {
     char *end;
     errno = 0;

@@ -19,7 +19,7 @@ enum options_group {
     OPTIONS_JUDGES = 1 << 2,   /* check, compare, verify: ends in verdicts */
     OPTIONS_REPORTS = 1 << 3,  /* report */
     OPTIONS_COMPARES = 1 << 4, /* compare, report: two records */
-    OPTIONS_EVERY = ~0
+    OPTIONS_HELP = 1 << 5,     /* every command */
 };
 
 struct texts {

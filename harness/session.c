@@ -16,7 +16,8 @@ struct progress {
     bool shown;
 };
 
-static void progress_show(void *context, int64_t done, int64_t total, const struct record_case *c)
+static void progress_show(void *context, int64_t done, int64_t total,
+                          const struct record_case *c)
 {
     struct progress *p = context;
     if (!isatty(STDERR_FILENO))
@@ -43,8 +44,9 @@ static enum err parse_shard(const char *text, struct run_options *r, struct erri
     int used = 0;
     if (sscanf(text, "%d/%d%n", &r->shard, &r->shards, &used) != 2 || text[used] ||
         r->shard < 1 || r->shards < r->shard)
-        return err_set(e, ERR_USAGE, "--shard wants I/N with 1 <= I <= N, for instance 2/5, not "
-                                     "'%s'",
+        return err_set(e, ERR_USAGE,
+                       "--shard wants I/N with 1 <= I <= N, for instance 2/5, not "
+                       "'%s'",
                        text);
     return ERR_OK;
 }
@@ -63,7 +65,8 @@ static bool environment_shard(const char *index, const char *total, int first,
 static enum err make_run_options(const struct options *o, struct run_options *r,
                                  struct errinfo *e)
 {
-    *r = (struct run_options){.timeout = o->timeout, .jobs = o->jobs, .keep_code = o->keep_code};
+    *r =
+        (struct run_options){.timeout = o->timeout, .jobs = o->jobs, .keep_code = o->keep_code};
     static const char *const names[] = {"auto", "toolchain", "golden"};
     if (o->code) {
         int which = -1;
@@ -78,10 +81,9 @@ static enum err make_run_options(const struct options *o, struct run_options *r,
     if (o->shard)
         return parse_shard(o->shard, r, e);
     if (!environment_shard("GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", 0, r))
-        environment_shard("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
-                          atoi(getenv("SLURM_ARRAY_TASK_MIN") ? getenv("SLURM_ARRAY_TASK_MIN")
-                                                              : "0"),
-                          r);
+        environment_shard(
+            "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
+            atoi(getenv("SLURM_ARRAY_TASK_MIN") ? getenv("SLURM_ARRAY_TASK_MIN") : "0"), r);
     if (r->shard < 1 || r->shard > r->shards)
         r->shard = r->shards = 0;
     return ERR_OK;
@@ -101,8 +103,8 @@ static enum err settle_devices(struct session *s, const char *text, int n_device
     device_print(&s->device[0], a);
     device_print(&s->device[s->n_device - 1], b);
     if (s->n_device == 2 && !strcmp(a, b))
-        return err_set(e, ERR_USAGE, "--on %s: both sides are %s; name two different devices", text,
-                       a);
+        return err_set(e, ERR_USAGE, "--on %s: both sides are %s; name two different devices",
+                       text, a);
     return ERR_OK;
 }
 
@@ -121,8 +123,9 @@ static enum err choose_path(struct session *s, const struct options *o, bool may
     char made[3072];
     snprintf(made, sizeof made, "%s/gpuparity-XXXXXX", folder && *folder ? folder : "/tmp");
     if (!mkdtemp(made))
-        return err_set(e, ERR_IO, "cannot make a temporary folder %s: %m; set TMPDIR or use "
-                                  "--output FILE.h5",
+        return err_set(e, ERR_IO,
+                       "cannot make a temporary folder %s: %m; set TMPDIR or use "
+                       "--output FILE.h5",
                        made);
     s->temporary = true;
     snprintf(s->path, sizeof s->path, "%s/record.h5", made);

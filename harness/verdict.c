@@ -36,7 +36,8 @@ static bool side_wrong(const struct side_stats *s, const struct record_case *c,
     return s->nan_wrong || s->inf_wrong || s->over_bound || s->unwritten || guard_hit(c, o);
 }
 
-/* Adds "A: ..." for a side that is wrong: the first kind that applies says it, the rest counts. */
+/* Adds "A: ..." for a side that is wrong: the first kind that applies says it, the rest counts.
+ */
 static void reason_wrong(char *text, size_t size, char side, const struct side_stats *s,
                          const struct record_case *c, const struct finding_out *o)
 {
@@ -52,8 +53,8 @@ static void reason_wrong(char *text, size_t size, char side, const struct side_s
                  c->guard_before, c->guard_after, o->name);
     } else if (s->unwritten) {
         snprintf(text + used, (size_t)room,
-                 "%c never wrote %" PRId64 " of %" PRId64 " elements of %s, first at index %" PRId64
-                 ". ",
+                 "%c never wrote %" PRId64 " of %" PRId64
+                 " elements of %s, first at index %" PRId64 ". ",
                  side, s->unwritten, s->count, o->name, s->first_wrong);
     } else if (s->nan_wrong || s->inf_wrong) {
         snprintf(text + used, (size_t)room,
@@ -62,11 +63,12 @@ static void reason_wrong(char *text, size_t size, char side, const struct side_s
                  side, s->nan_wrong, s->inf_wrong, s->count, o->name, s->first_wrong);
     } else {
         snprintf(text + used, (size_t)room,
-                 "%c: %" PRId64 " of %" PRId64 " elements of %s are outside the bound, the worst "
+                 "%c: %" PRId64 " of %" PRId64
+                 " elements of %s are outside the bound, the worst "
                  "by a factor of %.3g: %s is %.9g, exact %.9g +- %.2g. ",
                  side, s->over_bound, s->count, o->name, s->worst_bound,
-                 coordinate_text(o, w, where, sizeof where), side == 'A' ? w->value_a : w->value_b,
-                 w->value + w->tail, w->bound);
+                 coordinate_text(o, w, where, sizeof where),
+                 side == 'A' ? w->value_a : w->value_b, w->value + w->tail, w->bound);
     }
 }
 
@@ -91,8 +93,9 @@ static const char *no_power(const struct output_stats *s)
         return "no element of the reference can be judged";
     if (s->power > 0)
         return NULL;
-    return s->reference_constant ? "the right answer is one constant: anything that writes it passes"
-                                 : "losing a whole term would stay inside the bound everywhere";
+    return s->reference_constant
+               ? "the right answer is one constant: anything that writes it passes"
+               : "losing a whole term would stay inside the bound everywhere";
 }
 
 static bool distributions_differ(const struct output_stats *s)
@@ -137,13 +140,14 @@ static void judge_single(struct finding_out *o)
     bool exact = s->correctly_rounded == s->count;
     o->verdict = exact ? VERDICT_SAME : VERDICT_EQUIVALENT;
     if (exact)
-        snprintf(o->reason, sizeof o->reason, "all %" PRId64 " elements of %s are correctly rounded",
-                 s->count, o->name);
-    else
         snprintf(o->reason, sizeof o->reason,
-                 "every element of %s is inside its bound, of which at most %.3g is used; %" PRId64
-                 " of %" PRId64 " are correctly rounded",
-                 o->name, s->worst_bound, s->correctly_rounded, s->count);
+                 "all %" PRId64 " elements of %s are correctly rounded", s->count, o->name);
+    else
+        snprintf(
+            o->reason, sizeof o->reason,
+            "every element of %s is inside its bound, of which at most %.3g is used; %" PRId64
+            " of %" PRId64 " are correctly rounded",
+            o->name, s->worst_bound, s->correctly_rounded, s->count);
 }
 
 void verdict_output(const struct finding *f, struct finding_out *o)

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "caseid.h"
+#include "command.h"
+#include "config.h"
+
+const struct command commands[] = {
+    {"check", "[CASE...] [--on cuda,hip] [-o REC.h5]",
+     "run on both sides, compare, report: the everyday command", OPTIONS_RUNS | OPTIONS_JUDGES,
+     cmd_check},
+    {"run", "[CASE...] --on DEVICE -o REC.h5", "run on one device, write a record",
+     OPTIONS_RUNS, cmd_run},
+    {"compare", "A.h5 B.h5", "judge two records, also from different machines",
+     OPTIONS_JUDGES | OPTIONS_COMPARES, cmd_compare},
+    {"verify", "REC.h5 | CASE... [--on DEVICE]", "one side against the reference",
+     OPTIONS_RUNS | OPTIONS_JUDGES, cmd_verify},
+    {"report", "REC.h5 [B.h5] --format NAME -o FILE", "the report of records, as text or file",
+     OPTIONS_REPORTS | OPTIONS_COMPARES, cmd_report},
+    {"list", "[CASE...] [--tags T]", "the cases that a selection gives", OPTIONS_LISTS,
+     cmd_list},
+    {"show", "REC.h5 [CASE or PATH]", "what is in a record", 0, cmd_show},
+    {"doctor", "", "what is installed, what would be used, what is missing", 0, cmd_doctor},
+    {"golden", "code", "compile the kept kernels again where their source changed", 0,
+     cmd_golden},
+    {NULL, NULL, NULL, 0, NULL},
+};
+
+static void print_usage(FILE *out)
+{
+    fprintf(out,
+            "gpuparity %s: does a CUDA kernel and its ROCm twin compute the same thing, and "
+            "if not, why?\n\n",
+            GPUPARITY_VERSION);
+    for (const struct command *c = commands; c->name; c++)
+        fprintf(out, "  gpuparity %-8s %-40s\n             %s\n", c->name, c->usage,
+                c->summary);
+    fprintf(
+        out,
+        "\nCASE is an id (gemm/tiled:dtype=bf16,m=65,n=129,k=200), a family (gemm), a variant "
+        "(gemm/naive)\nor a glob with exclusions ('gemm/*:-*dtype=f32*'). gpuparity COMMAND "
+        "--help lists its options.\n"
+        "Exit status: 0 nothing fails, 1 something fails, 2 usage or unusable input, 77 "
+        "nothing could run.\n");
+}
+
+static void print_command_help(const struct command *c)
+{
+    printf("gpuparity %s %s\n%s\n\n", c->name, c->usage, c->summary);
+    options_print(stdout, c->groups | OPTIONS_HELP);
+}
+
+static const struct command *command_find(const char *name)
+{
+    for (const struct command *c = commands; c->name; c++)
+        if (!strcmp(c->name, name))
+            return c;
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *names[32];
+    int count = 0;
+    for (const struct command *c = commands; c->name; c++)
+        names[count++] = c->name;
+    const char *near = nearest_name(name, names, count);
+    fprintf(stderr, "gpuparity: unknown command '%s'; %s%s%s\n", name,
+            near ? "did you mean '" : "gpuparity --help lists the valid ones", near ? near : "",
+            near ? "'?" : "");
+    return COMMAND_TROUBLE;
+}
+
+static int trouble(const struct command *c, const struct errinfo *e)
+{
+    fprintf(stderr, "gpuparity %s: %s\n", c->name, e->text);
+    return e->code == ERR_MISSING ? COMMAND_NOTHING : COMMAND_TROUBLE;
+}
+
+static int command_run(const struct command *c, int argc, char **argv)
+{
+    static struct options o; /* large */
+    struct errinfo e = {0};
+    int status = COMMAND_GOOD;
+    if (options_parse(&o, c->groups | OPTIONS_HELP, argc, argv, &e))
+        return trouble(c, &e);
+    if (o.help) {
+        print_command_help(c);
+        return COMMAND_GOOD;
+    }
+    enum err err = c->run(&o, &status, &e);
+    if (!err && (fflush(stdout) || ferror(stdout)))
+        err = err_set(&e, ERR_IO, "cannot write to standard output: %m");
+    return err ? trouble(c, &e) : status;
+}
+
+int main(int argc, char **argv)
+{
+    signal(SIGPIPE, SIG_IGN);
+    if (argc < 2) {
+        print_usage(stderr);
+        return COMMAND_TROUBLE;
+    }
+    if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+        print_usage(stdout);
+        return COMMAND_GOOD;
+    }
+    if (!strcmp(argv[1], "--version")) {
+        printf("gpuparity %s\n", GPUPARITY_VERSION);
+        return COMMAND_GOOD;
+    }
+    const struct command *c = command_find(argv[1]);
+    return c ? command_run(c, argc - 1, argv + 1) : unknown_command(argv[1]);
+}
