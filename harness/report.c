@@ -47,8 +47,10 @@ static enum err tags_check(const struct report_options *o, struct errinfo *e)
 {
     for (int i = 0; i < o->n_tag; i++) {
         const char *equals = strchr(o->tag[i], '=');
-        if (!equals || equals == o->tag[i])
-            return err_set(e, ERR_USAGE, "tag '%s': write key=value", o->tag[i]);
+        if (!equals || equals == o->tag[i] || equals - o->tag[i] > REPORT_TAG_MAX)
+            return err_set(e, ERR_USAGE,
+                           "tag '%.80s': write key=value, the key of 1 to %d characters",
+                           o->tag[i], REPORT_TAG_MAX);
         size_t key = (size_t)(equals - o->tag[i]) + 1;
         for (int j = 0; j < i; j++)
             if (!strncmp(o->tag[i], o->tag[j], key))

@@ -10,6 +10,8 @@
  * table each (report_text.c, report_json.c, ...). They receive the findings one by one, so a
  * report of any length needs little memory, and what is streamable is flushed a case at a time. */
 
+enum { REPORT_TAG_MAX = 64 }; /* characters of a tag's key */
+
 struct report_options {
     const char *program; /* "gpuparity", for reproduction lines */
     int details;         /* text: at most so many failing cases in full; the rest is counted */
