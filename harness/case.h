@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cause.h"
 #include "dtype.h"
 #include "err.h"
 #include "fill.h"
@@ -138,6 +139,14 @@ struct suite_row {
     const char *id;  /* text after "family/", may expand {a|b|c}: "naive:dtype={f32|bf16},m=64" */
 };
 
+/* A candidate of how a device may really compute: diagnose looks which one explains the errors it
+ * sees. Elements are computed one by one, as bits of the output's format. */
+struct case_model {
+    const char *name;  /* "TF32 inputs, truncated" */
+    enum cause cause;  /* what it means when this model fits */
+    bool right;        /* a way of computing that the declared precision allows */
+};
+
 struct family {
     const char *name, *summary;
     const struct param *params;
@@ -154,6 +163,14 @@ struct family {
     enum err (*oracle)(const struct case_id *id, const struct case_plan *plan,
                        const struct tensor *const *input, int which, int threads,
                        struct oracle *ret_oracle, struct errinfo *e);
+
+    /* Optional: candidates for output `which`, ending with a NULL name, and their results at the
+     * `n` elements of `index`. A model that does not apply to this case (TF32 of an integer)
+     * returns false and writes nothing. */
+    const struct case_model *models;
+    bool (*model)(const struct case_id *id, const struct case_plan *plan,
+                  const struct tensor *const *input, int which, int model, int64_t n,
+                  const int64_t *index, uint64_t *ret_bits);
 };
 
 /* NULL-ended; generated from the list in cases/meson.build. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cause.h"
 #include "record.h"
 #include "stats.h"
 
@@ -36,6 +37,8 @@ struct finding_out {
     enum verdict verdict;
     char reason[512]; /* the sentence: what, whose, where */
     struct output_stats stats;
+    int n_claim; /* causes, the primary one first; 0 when there is nothing to explain */
+    struct cause_claim claim[CAUSE_CLAIMS_MAX];
     struct finding_element worst,
         first; /* of the worse side; of the pair when both are right */
 };
