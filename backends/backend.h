@@ -121,7 +121,13 @@ struct backend {
     const char *arch;    /* what kernels in golden/code are compiled for */
     const char *runtime; /* the vendor's library, for messages: "libcuda.so.1" */
     const char *simulator; /* file name of the drop-in library */
+    const char *const *environment; /* NULL-ended: variables that change what the vendor's stack
+                                       computes or which card it uses; recorded with each run */
     const struct toolchain *toolchain;
+
+    /* Can a device of one architecture run code for another? The toolchain compiles for the
+     * device's own; golden/code has only `arch`. */
+    bool (*runs)(const char *device_arch, const char *code_arch);
 
     /* How many devices of that kind there are; BACKEND_MISSING says why none and what to install.
      * `folder` is where the simulator's library lies. */
