@@ -159,6 +159,19 @@ void quote_number(char ret_text[QUOTE_NUMBER_MAX], double x)
     }
 }
 
+void quote_human(char ret_text[QUOTE_NUMBER_MAX], double x)
+{
+    double m = fabs(x);
+    if (isnan(x))
+        strcpy(ret_text, "NaN");
+    else if (isinf(x) || x == 0)
+        strcpy(ret_text, x == 0 ? "0" : x > 0 ? "inf" : "-inf");
+    else if (m >= 9999.5 && m < 1e7)
+        snprintf(ret_text, QUOTE_NUMBER_MAX, "%.0f", x);
+    else
+        snprintf(ret_text, QUOTE_NUMBER_MAX, m < 1e-3 || m >= 1e7 ? "%.3g" : "%.4g", x);
+}
+
 void quote_bits(char ret_text[QUOTE_BITS_MAX], enum dtype d, uint64_t bits)
 {
     snprintf(ret_text, QUOTE_BITS_MAX, "0x%0*" PRIx64, 2 * dtype_info(d)->bytes, bits);

@@ -34,6 +34,9 @@ void quote_line(FILE *out, const char *s, const char *escape);
 /* The shortest decimal number that reads back as x; "NaN", "Infinity", "-Infinity". */
 void quote_number(char ret_text[QUOTE_NUMBER_MAX], double x);
 
+/* For people: four digits at most, "3.21e-07"; "NaN", "inf", "-inf". */
+void quote_human(char ret_text[QUOTE_NUMBER_MAX], double x);
+
 /* The bits of an element, "0x3f80": as many digits as the format has. */
 void quote_bits(char ret_text[QUOTE_BITS_MAX], enum dtype d, uint64_t bits);
 

@@ -36,7 +36,8 @@ enum { CSV_SCHEMA = 1 };
     CSV_TEXT("input_digest", f->a.input_digest)
 
 static const char *const out_columns[] = {
-    "output", "dtype", "shape", "output_verdict", "output_reason", "power",
+    "output", "dtype",      "shape",       "output_verdict", "output_reason",
+    "cause",  "cause_side", "cause_share", "power",
 };
 
 struct csv_state {
@@ -182,6 +183,18 @@ static void put_side(FILE *out, const struct side_stats *x, bool known)
 #include "report_stats.def"
 }
 
+static void put_cause(FILE *out, const struct finding_out *o)
+{
+    if (!o->n_claim) {
+        put_nothing(out, 3);
+        return;
+    }
+    const struct cause_claim *c = &o->claim[0];
+    put_text(out, cause_name(c->cause));
+    put_text(out, c->side == 'A' ? "a" : c->side == 'B' ? "b" : "pair");
+    put_number(out, c->share);
+}
+
 static void put_out(FILE *out, const struct finding_out *o, bool one_sided)
 {
     put_text(out, o->name);
@@ -189,6 +202,7 @@ static void put_out(FILE *out, const struct finding_out *o, bool one_sided)
     put_shape(out, o);
     put_text(out, verdict_name(o->verdict));
     put_text(out, o->reason);
+    put_cause(out, o);
     put_number(out, o->stats.power);
     put_side(out, &o->stats.a, o->stats.has_reference);
     put_side(out, &o->stats.b, o->stats.has_reference && !one_sided);

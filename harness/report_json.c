@@ -112,6 +112,24 @@ static void json_element(struct json *j, const char *key, const struct finding_o
     json_close(j, '}');
 }
 
+static void json_causes(struct json *j, const struct finding_out *o)
+{
+    json_open(j, "causes", '[');
+    for (int i = 0; i < o->n_claim; i++) {
+        const struct cause_claim *c = &o->claim[i];
+        const char *side = c->side == 'A' ? "a" : c->side == 'B' ? "b" : "pair";
+        json_open(j, NULL, '{');
+        json_text(j, "cause", cause_name(c->cause));
+        json_text(j, "tier", cause_tier_name(cause_tier(c->cause)));
+        json_text(j, "side", side);
+        json_number(j, "share", c->share);
+        json_text(j, "evidence", c->evidence);
+        json_text(j, "check", cause_check(c->cause));
+        json_close(j, '}');
+    }
+    json_close(j, ']');
+}
+
 static void json_out(struct json *j, const struct finding_out *o, bool one_sided)
 {
     json_open(j, NULL, '{');
@@ -123,6 +141,7 @@ static void json_out(struct json *j, const struct finding_out *o, bool one_sided
     json_close(j, ']');
     json_text(j, "verdict", verdict_name(o->verdict));
     json_text(j, "reason", o->reason);
+    json_causes(j, o);
     json_bool(j, "has_reference", o->stats.has_reference);
     json_number(j, "power", o->stats.power);
     json_bool(j, "reference_constant", o->stats.reference_constant);
@@ -136,24 +155,41 @@ static void json_out(struct json *j, const struct finding_out *o, bool one_sided
     json_close(j, '}');
 }
 
+/* A run or a case as recorded, by record.def. */
+static void json_fields(struct json *j, const struct record_field *fields, const void *owner)
+{
+    for (const struct record_field *f = fields; f->name; f++) {
+        const void *at = (const char *)owner + f->offset;
+        switch (f->kind) {
+        case RECORD_FIELD_BOOL:
+            json_bool(j, f->name, *(const bool *)at);
+            break;
+        case RECORD_FIELD_INT:
+            json_int(j, f->name, *(const int *)at);
+            break;
+        case RECORD_FIELD_LONG:
+            json_int(j, f->name, *(const int64_t *)at);
+            break;
+        case RECORD_FIELD_COUNT:
+            json_unsigned(j, f->name, *(const uint64_t *)at);
+            break;
+        case RECORD_FIELD_REAL:
+            json_number(j, f->name, *(const double *)at);
+            break;
+        case RECORD_FIELD_TEXT:
+            json_text(j, f->name, at);
+            break;
+        case RECORD_FIELD_STATUS:
+            json_text(j, f->name, record_status_name(*(const enum record_status *)at));
+            break;
+        }
+    }
+}
+
 static void json_case(struct json *j, const char *key, const struct record_case *c)
 {
     json_open(j, key, '{');
-    json_text(j, "status", record_status_name(c->status));
-    json_text(j, "reason", c->reason);
-    json_text(j, "mode", c->mode);
-    json_text(j, "source_digest", c->source_digest);
-    json_text(j, "input_digest", c->input_digest);
-    json_text(j, "code_digest", c->code_digest);
-    json_text(j, "compiler", c->compiler);
-    json_text(j, "options", c->options);
-    json_text(j, "marks", c->marks);
-    json_number(j, "seconds", c->seconds);
-    json_int(j, "repeats", c->repeats);
-    json_unsigned(j, "instructions", c->instructions);
-    json_int(j, "guard_before", c->guard_before);
-    json_int(j, "guard_after", c->guard_after);
-    json_text(j, "guard_tensor", c->guard_tensor);
+    json_fields(j, record_case_fields, c);
     json_close(j, '}');
 }
 
@@ -179,18 +215,7 @@ static void json_run(struct json *j, const char *key, const struct record_run *r
 {
     json_open(j, key, '{');
     json_text(j, "file", file);
-    json_text(j, "device", r->device);
-    json_bool(j, "simulated", r->simulated);
-    json_text(j, "name", r->name);
-    json_text(j, "arch", r->arch);
-    json_text(j, "library", r->library);
-    json_text(j, "driver", r->driver);
-    json_text(j, "runtime", r->runtime);
-    json_int(j, "warp", r->warp);
-    json_text(j, "host", r->host);
-    json_text(j, "system", r->system);
-    json_text(j, "created", r->created);
-    json_text(j, "shard", r->shard);
+    json_fields(j, record_run_fields, r);
     json_open(j, "environment", '{');
     for (int i = 0; i < r->n_env; i++)
         json_text(j, r->env[i].name, r->env[i].value);

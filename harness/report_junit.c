@@ -94,6 +94,10 @@ static void put_body(FILE *out, const struct finding *f)
         quote_markup(out, o->reason);
         fputc('\n', out);
         put_element(out, o, f->one_sided);
+        for (int k = 0; k < o->n_claim; k++) {
+            fprintf(out, "  cause (%c): %s: ", o->claim[k].side, cause_name(o->claim[k].cause));
+            put_line(out, "", o->claim[k].evidence[0] ? o->claim[k].evidence : "-");
+        }
     }
 }
 

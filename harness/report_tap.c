@@ -68,6 +68,10 @@ static void put_out(FILE *out, const struct finding_out *o, bool one_sided)
     fputc('\n', out);
     put_key(out, 6, "verdict", verdict_name(o->verdict));
     put_key(out, 6, "message", o->reason);
+    if (o->n_claim)
+        put_key(out, 6, "cause", cause_name(o->claim[0].cause));
+    if (o->n_claim)
+        put_key(out, 6, "evidence", o->claim[0].evidence);
     put_number(out, "a_max_ulp", o->stats.a.ulp.quantile[STATS_QUANTILES - 1]);
     put_number(out, "a_max_bound", o->stats.a.worst_bound);
     if (one_sided)
