@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_CASES_GEMM_H
+#define GPUPARITY_CASES_GEMM_H
+
+#include "../../harness/case.h"
+
+/* Private to the family: what a case says, and the three stages of the reference.
+ *
+ *   dot.c     sums of products for a block of rows: value, tail, sum of magnitudes
+ *   bound.c   from those to the reference of one element and how far a device may be from it
+ *   oracle.c  packs operands, spreads rows over threads, joins the two */
+
+/* A case, decoded. C = alpha op(A) op(B) + beta C, op(A) of m x k, op(B) of k x n. */
+struct gemm {
+    enum dtype in, out;
+    int64_t m, n, k;
+    bool ta, tb;       /* A stored k x m; B stored n x k */
+    float alpha, beta; /* as the kernel gets them */
+    bool atomic;       /* partial sums of `split` ranges of k meet through atomics */
+    int64_t split;
+    bool flush;
+};
+
+void gemm_decode(const struct case_id *id, struct gemm *ret_gemm);
+
+/* Places of the tensors in the plan. `sum` exists for split-K with an epilogue of its own. */
+enum { GEMM_A, GEMM_B, GEMM_C, GEMM_SUM };
+
+/* --- dot.c -----------------------------------------------------------------------------------
+ */
+
+/* Operands as floats, which hold every input format exactly. `a` is m x k, row-major. `b` lies
+ * in panels of GEMM_PANEL columns, each k x GEMM_PANEL, the last one filled up with zeros. */
+enum { GEMM_PANEL = 16 };
+
+struct gemm_operands {
+    int64_t m, n, k;
+    float *a, *b; /* owned */
+};
+
+/* Rows [first, last) of the exact product: for element (i, j), at i * n + j, value + tail is
+ * sum a*b but for at most (k 2^-53)^2 * magnitude, magnitude = sum |a*b| within k 2^-53 of
+ * itself. Operands must be finite for this to hold; others give unspecified numbers. The result
+ * does not depend on how rows are grouped nor on the processor. */
+void gemm_dot(const struct gemm_operands *o, int64_t first, int64_t last, double *value,
+              double *tail, double *magnitude);
+
+/* --- bound.c ---------------------------------------------------------------------------------
+ */
+
+/* What is known of one row of op(A) or one column of op(B). */
+struct gemm_line {
+    bool special;   /* holds NaN or Inf */
+    bool subnormal; /* holds a number that is subnormal as f32 */
+    double sum;     /* sum of magnitudes of the finite elements */
+};
+
+/* One element's sum before the epilogue. */
+struct gemm_sum {
+    double value, tail, magnitude; /* value may be NaN or Inf: so is a device's */
+    double last;                   /* magnitude of the last product; 0 if k == 0 */
+    double lost;                   /* by flushing subnormal inputs: at most */
+    bool unsure;                   /* special values whose outcome depends on order or mode */
+};
+
+/* One element of the reference, as in struct oracle. */
+struct gemm_element {
+    double value, tail, error, bound, drop, scale;
+};
+
+/* `c` is the old element of C, used only if beta != 0. `which` is GEMM_C or GEMM_SUM. */
+struct gemm_element gemm_reference(const struct gemm *g, int which, const struct gemm_sum *s,
+                                   double c);
+
+/* --- oracle.c --------------------------------------------------------------------------------
+ */
+
+/* family.oracle */
+enum err gemm_oracle(const struct case_id *id, const struct case_plan *plan,
+                     const struct tensor *const *input, int which, int threads,
+                     struct oracle *ret_oracle, struct errinfo *e);
+
+#endif
