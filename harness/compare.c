@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "caseid.h"
+#include "diagnose.h"
 #include "poison.h"
 #include "verdict.h"
 
@@ -179,6 +180,8 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
     if (!err) {
         choose_elements(o, a, b, &oracle);
         verdict_output(f, o);
+        const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle};
+        err = diagnose_output(&d, o, e);
         f->n_out++;
     }
     oracle_release(&oracle);

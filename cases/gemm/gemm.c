@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gemm.h"
+#include "model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -260,4 +261,6 @@ const struct family family_gemm = {
     .suites = gemm_suites,
     .plan = gemm_plan,
     .oracle = gemm_oracle,
+    .models = gemm_models,
+    .model = gemm_model,
 };

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "poison.h"
+
+void claim_add(struct finding_out *o, enum cause cause, char side, double share,
+               const char *format, ...)
+{
+    if (o->n_claim == CAUSE_CLAIMS_MAX)
+        return;
+    struct cause_claim *c = &o->claim[o->n_claim++];
+    *c = (struct cause_claim){.cause = cause, .side = side, .share = share};
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(c->evidence, sizeof c->evidence, format, ap);
+    va_end(ap);
+}
+
+bool element_right(const struct oracle *oracle, const struct tensor *t, int64_t i)
+{
+    uint64_t bits = tensor_bits(t, i);
+    double value = oracle->value[i], bound = oracle->bound[i];
+    if (isinf(bound))
+        return true;
+    if (isnan(value))
+        return dtype_is_nan(t->dtype, bits);
+    if (dtype_is_nan(t->dtype, bits))
+        return false;
+    double got = dtype_value(t->dtype, bits);
+    if (isinf(value) || isinf(got))
+        return got == value || (isinf(got) && !isinf(value) && got * value > 0 &&
+                                fabs(value) + bound >= dtype_max(t->dtype));
+    return fabs((got - value) - oracle->tail[i]) <= bound;
+}
+
+static enum err suspect_init(struct suspect *s, const struct diagnose_input *in,
+                             const struct tensor *t, char side, struct finding_out *o,
+                             struct errinfo *e)
+{
+    *s = (struct suspect){
+        .in = in, .t = t, .side = side, .count = t->count, .first = -1, .o = o};
+    s->bad = calloc((size_t)t->count + 1, 1);
+    if (!s->bad)
+        return err_set(e, ERR_NOMEM, "out of memory while looking for the cause in %s",
+                       o->name);
+    for (int64_t i = 0; i < t->count; i++) {
+        if (element_right(in->oracle, t, i))
+            continue;
+        s->bad[i] = 1;
+        s->last = i;
+        if (!s->n_bad++)
+            s->first = i;
+    }
+    return ERR_OK;
+}
+
+typedef void detector(struct suspect *s);
+
+/* Bit and class evidence first, since it is certain; then values; then places, which say least.
+ */
+static detector *const detectors[] = {
+    diagnose_unwritten, diagnose_classes,  diagnose_flush,  diagnose_zeros,    diagnose_moved,
+    diagnose_factor,    diagnose_low_bits, diagnose_models, diagnose_rounding, diagnose_places,
+};
+
+static void suspect_explain(struct suspect *s)
+{
+    int start = s->o->n_claim;
+    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++) {
+        int before = s->o->n_claim;
+        detectors[i](s);
+        /* What explains nearly everything leaves nothing for the others to say. */
+        if (s->o->n_claim > before && s->o->claim[before].share > 0.95)
+            break;
+    }
+    if (s->o->n_claim == start)
+        claim_add(s->o, CAUSE_UNEXPLAINED, s->side, 0,
+                  "%lld of %lld elements are wrong and no known pattern fits",
+                  (long long)s->n_bad, (long long)s->count);
+}
+
+static int by_share(const void *x, const void *y)
+{
+    const struct cause_claim *a = x, *b = y;
+    return (a->share < b->share) - (a->share > b->share);
+}
+
+static enum err explain_side(const struct diagnose_input *in, const struct tensor *t, char side,
+                             struct finding_out *o, struct errinfo *e)
+{
+    struct suspect s;
+    TRY(suspect_init(&s, in, t, side, o, e));
+    int start = o->n_claim;
+    if (s.n_bad)
+        suspect_explain(&s);
+    else /* wrong only outside its own elements */
+        claim_add(o, CAUSE_LOCALISED, side, 1, "bytes outside the output were overwritten");
+    qsort(o->claim + start, (size_t)(o->n_claim - start), sizeof *o->claim, by_share);
+    free(s.bad);
+    return ERR_OK;
+}
+
+enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
+                         struct errinfo *e)
+{
+    o->n_claim = 0;
+    bool both = o->verdict == VERDICT_BOTH_WRONG;
+    if (o->verdict == VERDICT_EQUIVALENT || o->verdict == VERDICT_DISTINGUISHABLE) {
+        if (in->b)
+            diagnose_pair(in, o);
+        return ERR_OK;
+    }
+    if (o->verdict == VERDICT_A_WRONG || both)
+        TRY(explain_side(in, in->a, 'A', o, e));
+    if (in->b && (o->verdict == VERDICT_B_WRONG || both))
+        TRY(explain_side(in, in->b, 'B', o, e));
+    return ERR_OK;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_DIAGNOSE_H
+#define GPUPARITY_DIAGNOSE_H
+
+#include "finding.h"
+
+/* Names the causes of a disagreement from evidence in the tensors: which places are wrong, what
+ * the wrong values are, and which candidate way of computing (struct family's models) explains
+ * them. It looks at nothing but numbers: no names, seeds or shapes.
+ *
+ * Two questions are told apart. A side that is *wrong* is compared with the reference; two
+ * sides that are both right but differ are compared with each other. */
+
+struct diagnose_input {
+    const struct case_id *id;
+    const struct case_plan *plan;
+    const struct tensor *const *input; /* by plan tensor; NULL for OUT */
+    int which;                         /* the output, index into the plan */
+    const struct tensor *a, *b;        /* b NULL: one-sided */
+    const struct oracle *oracle;
+};
+
+/* Fills o->claim and o->n_claim, the primary cause first; needs o->stats and o->verdict. SAME
+ * and MISTRUSTED need no cause and get none. When nothing fits there is one claim, UNEXPLAINED.
+ */
+enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
+                         struct errinfo *e);
+
+/* --- private to diagnose_*.c -----------------------------------------------------------------
+ */
+
+/* One side under suspicion. `bad` marks the elements to be explained: outside the bound or of
+ * the wrong class. */
+struct suspect {
+    const struct diagnose_input *in;
+    const struct tensor *t;
+    char side;
+    int64_t count, n_bad, first, last; /* first and last bad element */
+    uint8_t *bad;                      /* owned, one byte an element */
+    struct finding_out *o;             /* where claims go */
+};
+
+/* Adds a claim behind those there; nothing when there is no room. */
+void claim_add(struct finding_out *o, enum cause cause, char side, double share,
+               const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* Each looks for its kind of evidence and adds at most one claim. They are asked in the order
+ * of diagnose.c's table; the first that claims at least half of the bad elements is primary. */
+void diagnose_unwritten(struct suspect *s);
+void diagnose_classes(struct suspect *s);
+void diagnose_flush(struct suspect *s);
+void diagnose_zeros(struct suspect *s);
+void diagnose_factor(struct suspect *s);
+void diagnose_models(struct suspect *s);
+void diagnose_rounding(struct suspect *s);
+void diagnose_low_bits(struct suspect *s);
+void diagnose_moved(struct suspect *s);
+void diagnose_places(struct suspect *s);
+
+/* The pair of right sides: which two ways of computing explain the elements that differ. */
+void diagnose_pair(const struct diagnose_input *in, struct finding_out *o);
+
+/* Is element i of side `t` right? Same rule as stats. */
+bool element_right(const struct oracle *oracle, const struct tensor *t, int64_t i);
+
+#endif

@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Which candidate way of computing explains what a device gave: by bits (so many of the sampled
+ * elements are equal), or by errors (so much of their variance is the candidate's error too,
+ * which holds whatever the order of summation). */
+
+enum { MODEL_SAMPLE = 512, MODEL_COUNT_MAX = 64 };
+
+struct sample {
+    int64_t n, index[MODEL_SAMPLE];
+    uint64_t bits[MODEL_SAMPLE]; /* of the model at hand */
+};
+
+/* How well a model fits one tensor on a sample. */
+struct fit {
+    int model;       /* -1: none */
+    double equal;    /* share of equal bits */
+    double variance; /* share of the error's variance explained, in units of the bound */
+};
+
+static void sample_add(struct sample *s, const uint8_t *marked, int64_t count, int64_t n_marked,
+                       int64_t room)
+{
+    int64_t step = n_marked / room + 1, seen = 0, first = s->n;
+    for (int64_t i = 0; i < count && s->n < MODEL_SAMPLE && s->n - first < room; i++)
+        if (marked[i] && seen++ % step == 0)
+            s->index[s->n++] = i;
+}
+
+static bool same_bits(enum dtype d, uint64_t x, uint64_t y)
+{
+    return x == y || (dtype_is_nan(d, x) && dtype_is_nan(d, y));
+}
+
+/* Error of an element in units of its bound; infinite when it is not finite. */
+static double error_of(const struct oracle *o, enum dtype d, uint64_t bits, int64_t i)
+{
+    double unit = o->bound[i] > 0 ? o->bound[i] : 1;
+    return ((dtype_value(d, bits) - o->value[i]) - o->tail[i]) / unit;
+}
+
+static struct fit fit_model(const struct diagnose_input *in, const struct tensor *t,
+                            const struct sample *s, int model)
+{
+    struct fit f = {.model = model};
+    double total = 0, left = 0;
+    int64_t equal = 0;
+    for (int64_t x = 0; x < s->n; x++) {
+        int64_t i = s->index[x];
+        uint64_t got = tensor_bits(t, i);
+        equal += same_bits(t->dtype, got, s->bits[x]);
+        double e = error_of(in->oracle, t->dtype, got, i);
+        double m = error_of(in->oracle, t->dtype, s->bits[x], i);
+        if (!isfinite(e) || !isfinite(m))
+            continue;
+        total += e * e;
+        left += (e - m) * (e - m);
+    }
+    f.equal = s->n ? (double)equal / (double)s->n : 0;
+    f.variance = total > 0 ? 1 - left / total : 0;
+    return f;
+}
+
+static double fit_value(const struct fit *f)
+{
+    return fmax(f->equal, f->variance);
+}
+
+static bool model_bits(const struct diagnose_input *in, struct sample *s, int model)
+{
+    const struct family *family = in->id->family;
+    return family->model(in->id, in->plan, in->input, in->which, model, s->n, s->index,
+                         s->bits);
+}
+
+/* The best fitting wrong model; a right one that fits as well wins against it. */
+static struct fit best_fit(const struct diagnose_input *in, const struct tensor *t,
+                           struct sample *s, bool want_right)
+{
+    struct fit best = {.model = -1};
+    const struct case_model *models = in->id->family->models;
+    for (int m = 0; models[m].name; m++) {
+        if ((want_right && !models[m].right) || !model_bits(in, s, m))
+            continue;
+        struct fit f = fit_model(in, t, s, m);
+        if (best.model < 0 || fit_value(&f) > fit_value(&best) + 1e-9)
+            best = f;
+    }
+    return best;
+}
+
+void diagnose_models(struct suspect *s)
+{
+    if (!s->in->id->family->models || !s->in->id->family->model)
+        return;
+    struct sample *sample = calloc(1, sizeof *sample);
+    if (!sample)
+        return;
+    sample_add(sample, s->bad, s->count, s->n_bad, MODEL_SAMPLE);
+    struct fit f = best_fit(s->in, s->t, sample, false);
+    if (f.model >= 0 && fit_value(&f) >= 0.7) {
+        const struct case_model *m = &s->in->id->family->models[f.model];
+        if (f.equal >= 0.7)
+            claim_add(s->o, m->cause, s->side, f.equal,
+                      "%s gives exactly these bits in %.1f %% of the wrong elements", m->name,
+                      100 * f.equal);
+        else
+            claim_add(s->o, m->cause, s->side, f.variance,
+                      "%s explains %.1f %% of the error's variance", m->name, 100 * f.variance);
+    }
+    free(sample);
+}
+
+/* --- two sides that are both right -----------------------------------------------------------
+ */
+
+static int64_t mark_different(const struct diagnose_input *in, uint8_t *marked)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < in->a->count; i++) {
+        marked[i] = !same_bits(in->a->dtype, tensor_bits(in->a, i), tensor_bits(in->b, i));
+        n += marked[i];
+    }
+    return n;
+}
+
+/* The models that fit each side bit for bit on the differing elements, where there are some. */
+static bool claim_models(const struct diagnose_input *in, struct sample *s,
+                         struct finding_out *o)
+{
+    const struct case_model *models = in->id->family->models;
+    if (!models || !in->id->family->model)
+        return false;
+    struct fit a = best_fit(in, in->a, s, false), b = best_fit(in, in->b, s, false);
+    if (a.model < 0 || a.model == b.model || a.equal < 0.8 || b.equal < 0.8)
+        return false;
+    /* Name what departs from the declared way: a model that is not right, else not the first.
+     */
+    int named =
+        !models[a.model].right || (b.model == 0 && models[b.model].right) ? a.model : b.model;
+    claim_add(o, models[named].cause, '=', fmin(a.equal, b.equal),
+              "A is %s (%.1f %% of the differing elements), B is %s (%.1f %%)",
+              models[a.model].name, 100 * a.equal, models[b.model].name, 100 * b.equal);
+    return true;
+}
+
+static bool claim_signs(const struct diagnose_input *in, const uint8_t *marked, int64_t n,
+                        struct finding_out *o)
+{
+    int64_t signs = 0, flushed = 0;
+    double smallest =
+        dtype_info(in->a->dtype)->kind == DTYPE_KIND_FLOAT ? dtype_min_normal(in->a->dtype) : 0;
+    for (int64_t i = 0; i < in->a->count; i++) {
+        if (!marked[i])
+            continue;
+        double a = tensor_value(in->a, i), b = tensor_value(in->b, i);
+        signs += a == 0 && b == 0;
+        flushed += (a == 0) != (b == 0) && fabs(a) < smallest && fabs(b) < smallest;
+    }
+    if (signs * 10 >= n * 9) {
+        claim_add(o, CAUSE_NANINF, '=', (double)signs / (double)n,
+                  "%lld of %lld differing elements are zeros of opposite sign",
+                  (long long)signs, (long long)n);
+        return true;
+    }
+    if (flushed * 10 < n * 9)
+        return false;
+    claim_add(o, CAUSE_FLUSH, '=', (double)flushed / (double)n,
+              "%lld of %lld differing elements are zero on one side and subnormal on the other",
+              (long long)flushed, (long long)n);
+    return true;
+}
+
+static bool biased(const struct distribution *d)
+{
+    return d->count >= 64 && fabs(d->mean) > 0.2 * d->rms &&
+           fabs(d->mean) > 6 * d->rms / sqrt((double)d->count);
+}
+
+static bool claim_bias(struct finding_out *o)
+{
+    const struct distribution *a = &o->stats.a.ulp, *b = &o->stats.b.ulp;
+    if (biased(a) == biased(b))
+        return false;
+    const struct distribution *d = biased(a) ? a : b;
+    claim_add(
+        o, CAUSE_ROUNDING, biased(a) ? 'A' : 'B', 0.8,
+        "errors of %c lean to one side: mean %+.3g ULP at an RMS of %.3g; those of the other "
+        "side do not",
+        biased(a) ? 'A' : 'B', d->mean, d->rms);
+    return true;
+}
+
+/* One side errs as the declared accumulation must, the other less than it can. */
+static bool claim_upcast(struct finding_out *o)
+{
+    const struct side_stats *a = &o->stats.a, *b = &o->stats.b;
+    if (a->count < 64)
+        return false;
+    bool exact_a = a->correctly_rounded == a->count, exact_b = b->correctly_rounded == b->count;
+    const struct side_stats *other = exact_a ? b : a;
+    if (exact_a == exact_b || other->correctly_rounded * 10 > other->count * 9)
+        return false;
+    claim_add(
+        o, CAUSE_UPCAST, exact_a ? 'A' : 'B', 0.9,
+        "every element of %c is the exact result rounded once; of the other side only %.1f %%",
+        exact_a ? 'A' : 'B', 100.0 * (double)other->correctly_rounded / (double)other->count);
+    return true;
+}
+
+static void claim_order(struct finding_out *o)
+{
+    const struct distribution *a = &o->stats.a.ulp, *b = &o->stats.b.ulp;
+    double ratio = a->rms > 0 && b->rms > 0 ? fmax(a->rms / b->rms, b->rms / a->rms) : 0;
+    if (ratio > 0 && ratio < 1.5 && o->verdict == VERDICT_EQUIVALENT)
+        claim_add(
+            o, CAUSE_ORDER, '=', 0.6,
+            "both sides err without bias and by as much (RMS %.3g and %.3g ULP), inside their "
+            "bounds",
+            a->rms, b->rms);
+    else
+        claim_add(
+            o, CAUSE_UNEXPLAINED, '=', 0,
+            "both sides are right, but err by RMS %.3g and %.3g ULP, and no known pattern fits",
+            a->rms, b->rms);
+}
+
+void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
+{
+    struct sample *s = calloc(1, sizeof *s);
+    uint8_t *marked = malloc((size_t)in->a->count + 1);
+    if (s && marked) {
+        int64_t n = mark_different(in, marked);
+        sample_add(s, marked, in->a->count, n, MODEL_SAMPLE);
+        if (n && !claim_signs(in, marked, n, o) && !claim_models(in, s, o) &&
+            !claim_upcast(o) && !claim_bias(o))
+            claim_order(o);
+    }
+    free(s);
+    free(marked);
+}

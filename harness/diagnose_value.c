@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "diagnose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "poison.h"
+#include "ulp.h"
+
+/* Evidence in the values themselves. */
+
+static double share(int64_t part, int64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* An index that a 16-, 19-, 31-bit or other power-of-two limit would give. */
+static int64_t power_of_two_near(int64_t x)
+{
+    if (x < 4096)
+        return 0;
+    int64_t power = INT64_C(1) << (63 - __builtin_clzll((unsigned long long)x));
+    return x == power ? power : 0;
+}
+
+void diagnose_unwritten(struct suspect *s)
+{
+    int64_t n = 0;
+    uint64_t poison = poison_bits(s->t->dtype);
+    for (int64_t i = 0; i < s->count; i++)
+        n += s->bad[i] && tensor_bits(s->t, i) == poison;
+    if (!n)
+        return;
+    int64_t row = s->t->rank ? s->t->dim[s->t->rank - 1] : 1;
+    bool suffix = s->first + n == s->count;
+    if (suffix && (power_of_two_near(s->first) || power_of_two_near(s->first / row)))
+        claim_add(s->o, CAUSE_OVERFLOW, s->side, share(n, s->n_bad),
+                  "every element from index %lld on, a power of two in elements or rows, was "
+                  "never written",
+                  (long long)s->first);
+    else
+        claim_add(s->o, CAUSE_LOCALISED, s->side, share(n, s->n_bad),
+                  "%lld of %lld elements were never written, first at index %lld, last at %lld",
+                  (long long)n, (long long)s->count, (long long)s->first, (long long)s->last);
+}
+
+static bool inputs_finite(const struct suspect *s)
+{
+    for (int i = 0; i < s->in->plan->n_tensor; i++) {
+        const struct tensor *t = s->in->input[i];
+        for (int64_t k = 0; t && k < t->count; k++)
+            if (!dtype_is_finite(t->dtype, tensor_bits(t, k)))
+                return false;
+    }
+    return true;
+}
+
+/* NaN with the payload that outputs and gaps were poisoned with, quieted on its way. */
+static bool carries_poison(enum dtype d, uint64_t bits)
+{
+    const struct dtype_info *info = dtype_info(d);
+    uint64_t quiet = UINT64_C(1) << (info->fraction - 1);
+    uint64_t mask = (UINT64_C(1) << info->fraction) - 1;
+    return dtype_is_nan(d, bits) &&
+           ((bits | quiet) & mask) == ((poison_bits(d) | quiet) & mask);
+}
+
+void diagnose_classes(struct suspect *s)
+{
+    int64_t special = 0, poison = 0, nan = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        if (!s->bad[i])
+            continue;
+        uint64_t bits = tensor_bits(s->t, i);
+        bool odd = !dtype_is_finite(s->t->dtype, bits) || !isfinite(s->in->oracle->value[i]);
+        special += odd;
+        nan += dtype_is_nan(s->t->dtype, bits);
+        poison += odd && dtype_info(s->t->dtype)->kind == DTYPE_KIND_FLOAT &&
+                  carries_poison(s->t->dtype, bits);
+    }
+    if (special * 2 < s->n_bad)
+        return;
+    if (poison * 2 > special)
+        claim_add(s->o, CAUSE_UNINITIALISED, s->side, share(poison, s->n_bad),
+                  "%lld NaN carry the pattern that memory was filled with before the kernel",
+                  (long long)poison);
+    else if (!inputs_finite(s) || nan < special)
+        claim_add(
+            s->o, CAUSE_NANINF, s->side, 0.9 * share(special, s->n_bad),
+            "of %lld wrong elements %lld differ in class only: NaN or Inf where the other is "
+            "right",
+            (long long)s->n_bad, (long long)special);
+    else
+        claim_add(s->o, CAUSE_UNINITIALISED, s->side, 0.5 * share(special, s->n_bad),
+                  "%lld NaN although every input and every right result is finite",
+                  (long long)nan);
+}
+
+void diagnose_flush(struct suspect *s)
+{
+    if (dtype_info(s->t->dtype)->kind != DTYPE_KIND_FLOAT)
+        return;
+    double smallest = dtype_min_normal(s->t->dtype);
+    int64_t n = 0, subnormal = 0, kept = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        double value = fabs(s->in->oracle->value[i]);
+        if (!(value > 0 && value < smallest))
+            continue;
+        subnormal++;
+        bool zero = tensor_value(s->t, i) == 0;
+        kept += !zero;
+        n += s->bad[i] && zero;
+    }
+    if (n && n >= 4 * kept)
+        claim_add(s->o, CAUSE_FLUSH, s->side, share(n, s->n_bad),
+                  "%lld of %lld results that should be subnormal are zero", (long long)n,
+                  (long long)subnormal);
+}
+
+void diagnose_zeros(struct suspect *s)
+{
+    int64_t zeros = 0;
+    for (int64_t i = 0; i < s->count; i++)
+        zeros += s->bad[i] && tensor_value(s->t, i) == 0;
+    if (zeros == s->n_bad && s->n_bad * 10 > s->count * 9)
+        claim_add(s->o, CAUSE_LOCALISED, s->side, 1,
+                  "all %lld wrong elements are zero: nothing was computed there",
+                  (long long)zeros);
+}
+
+static int by_value(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Result over reference where the reference is far above its bound; at most `room` of them, for
+ * elements first, first + step, ... */
+static int64_t ratios(const struct suspect *s, int64_t first, int64_t step, int64_t end,
+                      int64_t room, double *ret_ratio)
+{
+    int64_t n = 0;
+    for (int64_t i = first; i < end && n < room; i += step) {
+        double value = s->in->oracle->value[i], got = tensor_value(s->t, i);
+        if (isfinite(got) && isfinite(value) && fabs(value) > 64 * s->in->oracle->bound[i])
+            ret_ratio[n++] = got / value;
+    }
+    qsort(ret_ratio, (size_t)n, sizeof *ret_ratio, by_value);
+    return n;
+}
+
+enum { RATIO_SAMPLE = 4096 };
+
+/* Half the width of the middle 80 % over the median: small when one factor fits all. */
+static double spread(const double *sorted, int64_t n)
+{
+    double median = sorted[n / 2];
+    return fabs((sorted[n * 9 / 10] - sorted[n / 10]) / 2 / median);
+}
+
+static bool is_factor(const double *sorted, int64_t n, double *ret_factor)
+{
+    if (n < 4 || sorted[n / 2] == 0)
+        return false;
+    double off = fabs(sorted[n / 2] - 1), width = spread(sorted, n);
+    *ret_factor = sorted[n / 2];
+    return width < 0.02 && off > 4 * width;
+}
+
+/* Lines (rows or columns of the last two dimensions) that have one factor each. */
+static int64_t line_factors(const struct suspect *s, int64_t lines, int64_t length,
+                            int64_t start, int64_t step, double *work, double *ret_low,
+                            double *ret_high)
+{
+    int64_t fits = 0;
+    for (int64_t l = 0; l < lines; l++) {
+        double factor;
+        int64_t first = l * start;
+        int64_t n = ratios(s, first, step, first + length * step, RATIO_SAMPLE, work);
+        if (!is_factor(work, n, &factor))
+            continue;
+        *ret_low = !fits || factor < *ret_low ? factor : *ret_low;
+        *ret_high = !fits || factor > *ret_high ? factor : *ret_high;
+        fits++;
+    }
+    return fits;
+}
+
+void diagnose_factor(struct suspect *s)
+{
+    if (s->n_bad * 4 < s->count || s->count < 4)
+        return;
+    double work[RATIO_SAMPLE], factor;
+    int64_t step = s->count / RATIO_SAMPLE + 1;
+    int64_t n = ratios(s, 0, step, s->count, RATIO_SAMPLE, work);
+    if (is_factor(work, n, &factor)) {
+        claim_add(s->o, CAUSE_SCALE, s->side, 1,
+                  "every element is the right one times %.9g (spread %.1g)", factor,
+                  spread(work, n));
+        return;
+    }
+    if (s->t->rank != 2)
+        return;
+    int64_t rows = s->t->dim[0], columns = s->t->dim[1];
+    double low = 1, high = 1;
+    int64_t fits = line_factors(s, rows, columns, columns, 1, work, &low, &high);
+    const char *kind = "row";
+    int64_t lines = rows;
+    if (fits * 2 < rows) {
+        fits = line_factors(s, columns, rows, 1, columns, work, &low, &high);
+        kind = "column";
+        lines = columns;
+    }
+    if (fits * 2 >= lines && lines > 1)
+        claim_add(s->o, CAUSE_SCALE, s->side, share(fits, lines),
+                  "%lld of %lld %ss have one factor each, from %.6g to %.6g", (long long)fits,
+                  (long long)lines, kind, low, high);
+}
+
+/* The reference under another rounding of the format: toward zero, up, down, away on ties. */
+enum rounding { ROUND_ZERO, ROUND_UP, ROUND_DOWN, ROUND_AWAY, ROUND_COUNT };
+
+static double round_as(enum dtype d, enum rounding mode, double value, double tail)
+{
+    double nearest = dtype_value(d, dtype_round_sum(d, value, tail));
+    if (mode == ROUND_AWAY)
+        return nearest; /* differs on ties only: judged by the caller */
+    double error = (nearest - value) - tail;
+    double ulp = ulp_size(d, value);
+    bool lower = mode == ROUND_DOWN || (mode == ROUND_ZERO && value > 0);
+    bool upper = mode == ROUND_UP || (mode == ROUND_ZERO && value < 0);
+    if (lower && error > 0)
+        return nearest - ulp;
+    if (upper && error < 0)
+        return nearest + ulp;
+    return nearest;
+}
+
+void diagnose_rounding(struct suspect *s)
+{
+    static const char *const words[] = {"cut toward zero", "rounded up", "rounded down"};
+    enum dtype d = s->t->dtype;
+    if (dtype_info(d)->kind != DTYPE_KIND_FLOAT)
+        return;
+    int64_t hits[ROUND_COUNT] = {0}, nearest = 0, n = 0, inexact = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        double value = s->in->oracle->value[i], tail = s->in->oracle->tail[i];
+        double got = tensor_value(s->t, i);
+        if (!isfinite(value) || !isfinite(got))
+            continue;
+        n++;
+        double right = dtype_value(d, dtype_round_sum(d, value, tail));
+        inexact += right != value || tail != 0;
+        nearest += got == right;
+        for (int m = 0; m < ROUND_AWAY; m++)
+            hits[m] += got == round_as(d, (enum rounding)m, value, tail);
+    }
+    for (int m = 0; m < ROUND_AWAY; m++)
+        if (inexact && hits[m] >= 0.9 * (double)n && nearest < 0.8 * (double)n) {
+            claim_add(s->o, CAUSE_ROUNDING, s->side, share(hits[m], n),
+                      "%.1f %% of the results are the exact value %s, %.1f %% the nearest one",
+                      100 * share(hits[m], n), words[m], 100 * share(nearest, n));
+            return;
+        }
+}
+
+void diagnose_low_bits(struct suspect *s)
+{
+    const struct dtype_info *info = dtype_info(s->t->dtype);
+    if (info->kind != DTYPE_KIND_FLOAT || info->fraction < 10 || s->count < 16)
+        return;
+    uint64_t any = 0;
+    int64_t nonzero = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        uint64_t bits = tensor_bits(s->t, i);
+        if (!dtype_is_finite(s->t->dtype, bits) || tensor_value(s->t, i) == 0)
+            continue;
+        any |= bits;
+        nonzero++;
+    }
+    int low = nonzero && any ? __builtin_ctzll(any) : 0;
+    if (nonzero < 16 || low < 3 || low > info->fraction)
+        return;
+    claim_add(s->o, CAUSE_DOWNCAST, s->side, 0.97,
+              "the low %d bits of every result are zero: only %d of %d fraction bits survive",
+              low, info->fraction - low, info->fraction);
+}
