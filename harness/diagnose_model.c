@@ -11,7 +11,7 @@
 
 enum { MODEL_SAMPLE = 512, MODEL_COUNT_MAX = 64 };
 
-struct sample {
+struct picked {
     int64_t n, index[MODEL_SAMPLE];
     uint64_t bits[MODEL_SAMPLE]; /* of the model at hand */
 };
@@ -23,7 +23,7 @@ struct fit {
     double variance; /* share of the error's variance explained, in units of the bound */
 };
 
-static void sample_add(struct sample *s, const uint8_t *marked, int64_t count, int64_t n_marked,
+static void sample_add(struct picked *s, const uint8_t *marked, int64_t count, int64_t n_marked,
                        int64_t room)
 {
     int64_t step = n_marked / room + 1, seen = 0, first = s->n;
@@ -45,7 +45,7 @@ static double error_of(const struct oracle *o, enum dtype d, uint64_t bits, int6
 }
 
 static struct fit fit_model(const struct diagnose_input *in, const struct tensor *t,
-                            const struct sample *s, int model)
+                            const struct picked *s, int model)
 {
     struct fit f = {.model = model};
     double total = 0, left = 0;
@@ -71,7 +71,7 @@ static double fit_value(const struct fit *f)
     return fmax(f->equal, f->variance);
 }
 
-static bool model_bits(const struct diagnose_input *in, struct sample *s, int model)
+static bool model_bits(const struct diagnose_input *in, struct picked *s, int model)
 {
     const struct family *family = in->id->family;
     return family->model(in->id, in->plan, in->input, in->which, model, s->n, s->index,
@@ -80,7 +80,7 @@ static bool model_bits(const struct diagnose_input *in, struct sample *s, int mo
 
 /* The best fitting wrong model; a right one that fits as well wins against it. */
 static struct fit best_fit(const struct diagnose_input *in, const struct tensor *t,
-                           struct sample *s, bool want_right)
+                           struct picked *s, bool want_right)
 {
     struct fit best = {.model = -1};
     const struct case_model *models = in->id->family->models;
@@ -98,7 +98,7 @@ void diagnose_models(struct suspect *s)
 {
     if (!s->in->id->family->models || !s->in->id->family->model)
         return;
-    struct sample *sample = calloc(1, sizeof *sample);
+    struct picked *sample = calloc(1, sizeof *sample);
     if (!sample)
         return;
     sample_add(sample, s->bad, s->count, s->n_bad, MODEL_SAMPLE);
@@ -130,7 +130,7 @@ static int64_t mark_different(const struct diagnose_input *in, uint8_t *marked)
 }
 
 /* The models that fit each side bit for bit on the differing elements, where there are some. */
-static bool claim_models(const struct diagnose_input *in, struct sample *s,
+static bool claim_models(const struct diagnose_input *in, struct picked *s,
                          struct finding_out *o)
 {
     const struct case_model *models = in->id->family->models;
@@ -232,7 +232,7 @@ static void claim_order(struct finding_out *o)
 
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
 {
-    struct sample *s = calloc(1, sizeof *s);
+    struct picked *s = calloc(1, sizeof *s);
     uint8_t *marked = malloc((size_t)in->a->count + 1);
     if (s && marked) {
         int64_t n = mark_different(in, marked);
