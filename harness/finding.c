@@ -35,3 +35,12 @@ void finding_release(struct finding *f)
     free(f->out);
     memset(f, 0, sizeof *f);
 }
+
+const struct cause_claim *finding_cause(const struct finding *f)
+{
+    const struct finding_out *worst = NULL;
+    for (int i = 0; i < f->n_out; i++)
+        if (f->out[i].n_claim && (!worst || f->out[i].verdict > worst->verdict))
+            worst = &f->out[i];
+    return worst ? &worst->claim[0] : NULL;
+}

@@ -56,6 +56,9 @@ struct finding {
 };
 void finding_release(struct finding *f); /* accepts a zeroed struct */
 
+/* The first cause of the output that decides the verdict; NULL when there is none to name. */
+const struct cause_claim *finding_cause(const struct finding *f);
+
 /* Both sides of a comparison; `b` is unused when one_sided. */
 struct finding_sides {
     struct record_run a, b;

@@ -13,6 +13,8 @@
 struct failing {
     char id[512], reason[768], reproduce[768];
     enum verdict verdict;
+    bool has_cause;
+    struct cause_claim cause;
 };
 
 struct text_state {
@@ -172,11 +174,23 @@ static void print_distribution(FILE *out, const char *name, const struct distrib
             d->quantile[2], d->quantile[4]);
 }
 
+/* "cause: silent downcast/TF32 (defect, B): inputs rounded to TF32 explain ..." */
+static void print_cause(FILE *out, const struct cause_claim *c)
+{
+    char side[8] = "";
+    if (c->side != '=')
+        snprintf(side, sizeof side, ", %c", c->side);
+    fprintf(out, "  cause: %s (%s%s): %s\n", cause_name(c->cause),
+            cause_tier_name(cause_tier(c->cause)), side, c->evidence);
+}
+
 static void print_verbose(FILE *out, const struct finding *f)
 {
     fprintf(out, "    %s\n", f->reason);
     for (int i = 0; i < f->n_out; i++) {
         const struct output_stats *s = &f->out[i].stats;
+        for (int k = 0; k < f->out[i].n_claim; k++)
+            print_cause(out, &f->out[i].claim[k]);
         print_distribution(out, "A, ULP", &s->a.ulp);
         if (f->one_sided)
             continue;
@@ -199,6 +213,10 @@ static void remember(struct text_state *s, const struct finding *f)
     snprintf(x->id, sizeof x->id, "%s", f->id);
     snprintf(x->reason, sizeof x->reason, "%s", f->reason);
     snprintf(x->reproduce, sizeof x->reproduce, "%s", f->reproduce);
+    const struct cause_claim *c = finding_cause(f);
+    x->has_cause = c != NULL;
+    if (c)
+        x->cause = *c;
 }
 
 static void remember_marks(struct text_state *s, const struct finding *f)
@@ -243,7 +261,10 @@ static void print_failing(struct text_state *s, FILE *out)
         fputc('\n', out);
         print_coloured(out, s->options->colour, verdict_colour(x->verdict), "%s",
                        verdict_name(x->verdict));
-        fprintf(out, "  %s\n  %s\n  again: %s\n", x->id, x->reason, x->reproduce);
+        fprintf(out, "  %s\n  %s\n", x->id, x->reason);
+        if (x->has_cause)
+            print_cause(out, &x->cause);
+        fprintf(out, "  again: %s\n", x->reproduce);
     }
     if (s->not_shown)
         fprintf(out,
