@@ -30,7 +30,7 @@ static void suggestion(const char *word, const char *const *names, int count, ch
     const char *near = nearest_name(word, names, count);
     size_t used = (size_t)snprintf(ret_text, size, near ? "did you mean '%s'? " : "%.0s",
                                    near ? near : "");
-    used += (size_t)snprintf(ret_text + used, size - used, "There are: ");
+    used += (size_t)snprintf(ret_text + used, size - used, "there are: ");
     for (int i = 0; i < count && used < size; i++)
         used += (size_t)snprintf(ret_text + used, size - used, "%s%s", i ? ", " : "", names[i]);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 enum { EXPANSION_MAX = 1 << 16, TAG_MAX = 32 };
 
@@ -14,27 +15,52 @@ void caselist_release(struct caselist *l)
     memset(l, 0, sizeof *l);
 }
 
-static bool caselist_has(const struct caselist *l, const struct case_id *id)
+/* A list under construction, with a hash table over it: `slot` holds index + 1, 0 is free. */
+struct builder {
+    struct caselist list;
+    int64_t *slot; /* owned */
+    size_t slots;  /* a power of two, at least twice list.count; or 0 */
+};
+
+static size_t builder_slot(const struct builder *b, const struct case_id *id)
 {
-    for (int64_t i = 0; i < l->count; i++)
-        if (!memcmp(&l->id[i], id, sizeof *id))
-            return true;
-    return false;
+    size_t at = XXH3_64bits(id, sizeof *id) & (b->slots - 1);
+    while (b->slot[at] && memcmp(&b->list.id[b->slot[at] - 1], id, sizeof *id))
+        at = (at + 1) & (b->slots - 1);
+    return at;
 }
 
-static enum err caselist_add(struct caselist *l, const struct case_id *id, struct errinfo *e)
+static enum err builder_grow(struct builder *b, struct errinfo *e)
 {
-    if (caselist_has(l, id))
-        return ERR_OK;
-    if (l->count == l->room) {
-        int64_t room = l->room ? 2 * l->room : 64;
-        struct case_id *more = realloc(l->id, (size_t)room * sizeof *more);
-        if (!more)
-            return err_set(e, ERR_NOMEM, "no memory for %lld cases", (long long)room);
-        l->id = more;
-        l->room = room;
+    struct caselist *l = &b->list;
+    int64_t room = l->room ? 2 * l->room : 64;
+    struct case_id *id = realloc(l->id, (size_t)room * sizeof *id);
+    if (id)
+        l->id = id;
+    int64_t *slot = calloc((size_t)room * 2, sizeof *slot);
+    if (!id || !slot) {
+        free(slot);
+        return err_set(e, ERR_NOMEM, "no memory for %lld cases", (long long)room);
     }
-    l->id[l->count++] = *id;
+    free(b->slot);
+    b->slot = slot;
+    b->slots = (size_t)room * 2;
+    l->room = room;
+    for (int64_t i = 0; i < l->count; i++)
+        b->slot[builder_slot(b, &l->id[i])] = i + 1;
+    return ERR_OK;
+}
+
+static enum err builder_add(struct builder *b, const struct case_id *id, struct errinfo *e)
+{
+    struct caselist *l = &b->list;
+    if (l->count == l->room)
+        TRY(builder_grow(b, e));
+    size_t at = builder_slot(b, id);
+    if (b->slot[at])
+        return ERR_OK;
+    memcpy(&l->id[l->count++], id, sizeof *id);
+    b->slot[at] = l->count;
     return ERR_OK;
 }
 
@@ -132,8 +158,8 @@ static enum err tags_check(const char *tags, struct errinfo *e)
             for (int i = 0; i < count && strlen(all) < sizeof all - 40; i++)
                 snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
                          names[i]);
-            return err_set(e, ERR_USAGE, "no suite '%s'%s%s%s There are: %s", tag,
-                           near ? "; did you mean '" : ";", near ? near : "", near ? "'?" : "",
+            return err_set(e, ERR_USAGE, "no suite '%s'; %s%s%sthere are: %s", tag,
+                           near ? "did you mean '" : "", near ? near : "", near ? "'? " : "",
                            all);
         }
         at += n + (at[n] == ',');
@@ -156,7 +182,7 @@ struct filter {
 };
 
 struct suite_walk {
-    struct caselist *list;
+    struct builder *list;
     const struct filter *filter;
     const struct family *family;
     int64_t seen, taken;
@@ -189,10 +215,10 @@ static enum err row_take(void *context, const char *text, struct errinfo *e)
     if (!filter_takes(w->filter, &id))
         return ERR_OK;
     w->taken++;
-    return caselist_add(w->list, &id, e);
+    return builder_add(w->list, &id, e);
 }
 
-static enum err suites_take(struct caselist *l, const struct filter *f, const char *pattern,
+static enum err suites_take(struct builder *l, const struct filter *f, const char *pattern,
                             struct errinfo *e)
 {
     struct suite_walk w = {l, f, NULL, 0, 0};
@@ -239,7 +265,7 @@ static enum err pattern_split(const char *pattern, char ret_positive[CASEID_TEXT
 }
 
 /* An exact id must also make sense as a whole: its plan says. */
-static enum err exact_take(struct caselist *l, const char *text, struct errinfo *e)
+static enum err exact_take(struct builder *l, const char *text, struct errinfo *e)
 {
     struct case_id id;
     struct case_plan plan;
@@ -247,11 +273,11 @@ static enum err exact_take(struct caselist *l, const char *text, struct errinfo 
     enum err code = id.family->plan(&id, &plan, e);
     if (code)
         return err_context(e, code, "%.200s", text);
-    return caselist_add(l, &id, e);
+    return builder_add(l, &id, e);
 }
 
 struct selection {
-    struct caselist *list;
+    struct builder *list;
     const char *tags;
 };
 
@@ -286,8 +312,8 @@ static enum err pattern_take(void *context, const char *pattern, struct errinfo 
 enum err caselist_select(struct caselist *ret_list, int n_pattern, const char *const *pattern,
                          const char *tags, struct errinfo *e)
 {
-    struct caselist l = {0};
-    struct selection s = {&l, tags ? tags : "quick"};
+    struct builder b = {0};
+    struct selection s = {&b, tags ? tags : "quick"};
     static const char *const all[] = {"*"};
     if (!n_pattern) {
         n_pattern = 1;
@@ -298,9 +324,10 @@ enum err caselist_select(struct caselist *ret_list, int n_pattern, const char *c
         struct expansion x = {pattern_take, &s, EXPANSION_MAX};
         code = expand(&x, pattern[i], e);
     }
+    free(b.slot);
     if (code)
-        caselist_release(&l);
+        caselist_release(&b.list);
     else
-        *ret_list = l;
+        *ret_list = b.list;
     return code;
 }

@@ -58,9 +58,9 @@ static enum err mode_unknown(const char *word, struct errinfo *e)
         names[i + 1] = mode_words[i].name;
     const char *near = nearest_name(word, names, WORDS + 1);
     return err_set(e, ERR_USAGE,
-                   "no mode '%.40s'%s%s%s; a mode is 'default' or words joined by '+': strict, "
+                   "no mode '%.40s'; %s%s%sa mode is 'default' or words joined by '+': strict, "
                    "flush, fastdiv, fastsqrt, approx, fast",
-                   word, near ? "; did you mean '" : "", near ? near : "", near ? "'" : "");
+                   word, near ? "did you mean '" : "", near ? near : "", near ? "'? " : "");
 }
 
 static enum err word_rules(const char *word, unsigned *ret_rules, struct errinfo *e)
