@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sample.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DIGIT_BITS = 11, DIGITS = 6, BUCKETS = 1 << DIGIT_BITS, CELL_SHIFT = 64 - 18 };
+
+static const uint64_t top_bit = 1ULL << 63;
+
+/* Unsigned order of keys = order of values; -0 and +0 get neighbouring keys. */
+static uint64_t key_of(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    return bits & top_bit ? ~bits : bits | top_bit;
+}
+
+static double key_value(uint64_t key)
+{
+    uint64_t bits = key & top_bit ? key & ~top_bit : ~key;
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+void sample_release(struct sample *s)
+{
+    free(s->x);
+    free(s->upto);
+    *s = (struct sample){0};
+}
+
+/* Makes the keys and counts all their digits at once. */
+static void keys_make(const double *x, int64_t n, uint64_t *key, int64_t (*count)[BUCKETS])
+{
+    for (int64_t i = 0; i < n; i++) {
+        key[i] = key_of(x[i]);
+        for (int d = 0; d < DIGITS; d++)
+            count[d][key[i] >> (d * DIGIT_BITS) & (BUCKETS - 1)]++;
+    }
+}
+
+/* One pass of the radix sort; false if all keys share the digit: then nothing moves. */
+static bool digit_pass(const uint64_t *from, uint64_t *to, int64_t n, int64_t *count, int shift)
+{
+    if (count[from[0] >> shift & (BUCKETS - 1)] == n)
+        return false;
+    int64_t start = 0;
+    for (int i = 0; i < BUCKETS; i++) {
+        int64_t size = count[i];
+        count[i] = start;
+        start += size;
+    }
+    for (int64_t i = 0; i < n; i++)
+        to[count[from[i] >> shift & (BUCKETS - 1)]++] = from[i];
+    return true;
+}
+
+static void values_sort(double *x, int64_t n, uint64_t *key, uint64_t *spare,
+                        int64_t (*count)[BUCKETS])
+{
+    keys_make(x, n, key, count);
+    for (int d = 0; d < DIGITS; d++)
+        if (digit_pass(key, spare, n, count[d], d * DIGIT_BITS)) {
+            uint64_t *swap = key;
+            key = spare;
+            spare = swap;
+        }
+    for (int64_t i = 0; i < n; i++)
+        x[i] = key_value(key[i]);
+}
+
+enum err sample_from_values(double *x, int64_t n, struct sample *ret_sample, struct errinfo *e)
+{
+    enum err code = ERR_OK;
+    uint64_t *key = malloc((size_t)n * sizeof *key + 1);
+    uint64_t *spare = malloc((size_t)n * sizeof *spare + 1);
+    int64_t(*count)[BUCKETS] = calloc(DIGITS, sizeof *count);
+    if (!key || !spare || !count) {
+        code = err_set(e, ERR_NOMEM, "no memory to sort %lld values", (long long)n);
+        free(x);
+    } else {
+        if (n > 1)
+            values_sort(x, n, key, spare, count);
+        *ret_sample = (struct sample){.x = x, .n = n, .total = n};
+    }
+    free(key);
+    free(spare);
+    free(count);
+    return code;
+}
+
+int sample_cell(double x)
+{
+    return (int)(key_of(x == 0 ? 0 : x) >> CELL_SHIFT);
+}
+
+/* The middle of a cell's magnitudes; zero for the cells of subnormal numbers. */
+static double cell_middle(int cell)
+{
+    double x = key_value((uint64_t)cell << CELL_SHIFT | 1ULL << (CELL_SHIFT - 1));
+    return fabs(x) < 0x1p-1022 ? 0 : x;
+}
+
+enum err sample_from_cells(const uint64_t *count, struct sample *ret_sample, struct errinfo *e)
+{
+    int64_t n = 0;
+    for (int i = 0; i < SAMPLE_CELLS; i++)
+        n += count[i] != 0;
+    struct sample s = {.x = malloc((size_t)n * sizeof *s.x + 1),
+                       .upto = malloc((size_t)n * sizeof *s.upto + 1)};
+    if (!s.x || !s.upto) {
+        sample_release(&s);
+        return err_set(e, ERR_NOMEM, "no memory for a sample of %lld cells", (long long)n);
+    }
+    for (int i = 0; i < SAMPLE_CELLS; i++)
+        if (count[i]) {
+            s.total += (int64_t)count[i];
+            s.x[s.n] = cell_middle(i);
+            s.upto[s.n++] = s.total;
+        }
+    *ret_sample = s;
+    return ERR_OK;
+}
+
+/* How many values the first `i` entries hold. */
+static int64_t count_before(const struct sample *s, int64_t i)
+{
+    return i == 0 ? 0 : s->upto ? s->upto[i - 1] : i;
+}
+
+/* The number of entries < x (or <= x). */
+static int64_t entries_below(const struct sample *s, double x, bool or_equal)
+{
+    int64_t low = 0, high = s->n;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (s->x[middle] < x || (or_equal && s->x[middle] == x))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The rank of the q-quantile: the smallest whole number >= q * total, at least 1. The product
+ * is corrected for q's own rounding: 0.9 * 10 is 9, not "just above 9". */
+static int64_t quantile_rank(const struct sample *s, double q)
+{
+    double r = ceil(q * (double)s->total * (1 - 0x1p-50));
+    return r < 1 ? 1 : r > (double)s->total ? s->total : (int64_t)r;
+}
+
+double sample_quantile(const struct sample *s, double q)
+{
+    if (s->total == 0)
+        return 0;
+    int64_t rank = quantile_rank(s, q), low = 0, high = s->n - 1;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (count_before(s, middle + 1) >= rank)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return s->x[low];
+}
+
+int64_t sample_count(const struct sample *s, double x, bool or_equal)
+{
+    return count_before(s, entries_below(s, x, or_equal));
+}
+
+/* How many values lie in [-y, y]. */
+static int64_t count_within(const struct sample *s, double y)
+{
+    return sample_count(s, y, true) - sample_count(s, -y, false);
+}
+
+double sample_quantile_abs(const struct sample *s, double q)
+{
+    if (s->total == 0)
+        return 0;
+    int64_t rank = quantile_rank(s, q), split = entries_below(s, 0, false);
+    int64_t low = split, high = s->n; /* first entry >= 0 that is large enough */
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (count_within(s, s->x[middle]) >= rank)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    double best = low < s->n ? s->x[low] : INFINITY;
+    low = -1, high = split - 1; /* last entry < 0 that is large enough */
+    while (low < high) {
+        int64_t middle = low + (high - low + 1) / 2;
+        if (count_within(s, -s->x[middle]) >= rank)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low >= 0 && -s->x[low] < best ? -s->x[low] : best;
+}
+
+void sample_distance(const struct sample *a, const struct sample *b, double *ret_ks,
+                     double *ret_wasserstein)
+{
+    double ks = 0, area = 0, f = 0, g = 0, last = 0;
+    int64_t i = 0, j = 0;
+    if (a->total > 0 && b->total > 0)
+        last = a->x[0] < b->x[0] ? a->x[0] : b->x[0];
+    while (a->total > 0 && b->total > 0 && (i < a->n || j < b->n)) {
+        bool from_a = j == b->n || (i < a->n && a->x[i] <= b->x[j]);
+        double x = from_a ? a->x[i] : b->x[j], gap = fabs(f - g);
+        area += gap * (x - last);
+        if (x != last && gap > ks)
+            ks = gap;
+        last = x;
+        i += from_a;
+        j += !from_a;
+        f = (double)count_before(a, i) / (double)a->total;
+        g = (double)count_before(b, j) / (double)b->total;
+    }
+    *ret_ks = ks;
+    *ret_wasserstein = area;
+}
+
+double sample_ks_p(double ks, int64_t na, int64_t nb)
+{
+    if (na <= 0 || nb <= 0 || ks <= 0)
+        return 1;
+    double n = sqrt((double)na / (double)(na + nb) * (double)nb);
+    double x = (n + 0.12 + 0.11 / n) * ks, sum = 0, sign = 1;
+    if (x < 0.2)
+        return 1; /* the series needs many terms there; the value is 1 - 1e-12 or nearer */
+    for (int j = 1; j <= 100; j++, sign = -sign)
+        sum += sign * exp(-2.0 * j * j * x * x);
+    return sum > 0.5 ? 1 : sum < 0 ? 0 : 2 * sum;
+}
