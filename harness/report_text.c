@@ -25,6 +25,7 @@ struct text_state {
     int n_failing;
     int64_t not_shown;
     char marks_a[512], marks_b[512];
+    int64_t causes[CAUSE_COUNT_]; /* primary causes of all cases that have one */
 };
 
 enum colour { COLOUR_GOOD = 32, COLOUR_NOTE = 33, COLOUR_BAD = 31, COLOUR_DIM = 2 };
@@ -234,6 +235,9 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
     if (f->verdict != VERDICT_SAME && f->verdict != VERDICT_EQUIVALENT)
         remember(s, f);
     remember_marks(s, f);
+    const struct cause_claim *c = finding_cause(f);
+    if (c)
+        s->causes[c->cause]++;
     if (s->options->quiet)
         return ERR_OK;
     if (!s->head_printed)
@@ -302,6 +306,21 @@ static void print_meanings(FILE *out, const struct finding_tally *t)
                     verdict_meaning((enum verdict)v));
 }
 
+/* "causes: contraction/FMA 4, reduction order 2" */
+static void print_causes(const struct text_state *s, FILE *out)
+{
+    bool first = true;
+    for (int c = 0; c < CAUSE_COUNT_; c++) {
+        if (!s->causes[c])
+            continue;
+        fprintf(out, "%s%s %" PRId64, first ? "  causes          " : ", ",
+                cause_name((enum cause)c), s->causes[c]);
+        first = false;
+    }
+    if (!first)
+        fputc('\n', out);
+}
+
 static void print_conclusion(const struct text_state *s, FILE *out,
                              const struct finding_tally *t)
 {
@@ -332,6 +351,7 @@ static enum err text_end(void *state, FILE *out, const struct finding_tally *t,
     print_counts(out, t);
     fprintf(out, "\n");
     print_meanings(out, t);
+    print_causes(s, out);
     print_marks(s, out);
     print_conclusion(s, out, t);
     return ERR_OK;
