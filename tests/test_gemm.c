@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <math.h>
+#include <mpfr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cases/gemm/gemm.h"
+#include "caseid.h"
+#include "kerneltext.h"
+
+/* A case with everything that belongs to it. */
+struct whole {
+    struct case_id id;
+    struct case_plan plan;
+    struct tensor input[CASE_TENSOR_MAX];
+    const struct tensor *at[CASE_TENSOR_MAX]; /* NULL for OUT, as the oracle takes them */
+};
+
+static void whole_init(struct whole *w, const char *text)
+{
+    struct errinfo e = {0};
+    memset(w, 0, sizeof *w);
+    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
+    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
+    for (int i = 0; i < w->plan.n_tensor; i++) {
+        if (w->plan.tensor[i].role == TENSOR_OUT)
+            continue;
+        ck_assert_msg(!case_input(&w->id, &w->plan, i, &w->input[i], &e), "%s", e.text);
+        w->at[i] = &w->input[i];
+    }
+}
+
+static void whole_release(struct whole *w)
+{
+    for (int i = 0; i < w->plan.n_tensor; i++)
+        tensor_release(&w->input[i]);
+}
+
+static struct oracle oracle_of(const struct whole *w, int which, int threads)
+{
+    struct oracle o;
+    struct errinfo e = {0};
+    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, w->at, which, threads, &o, &e), "%s",
+                  e.text);
+    return o;
+}
+
+/* Elements of op(A) and op(B), looked up apart from the oracle's packing. */
+static double element_a(const struct whole *w, int64_t i, int64_t l)
+{
+    const struct tensor *t = w->at[GEMM_A];
+    bool swapped = w->plan.tensor[GEMM_A].axis == 0;
+    return tensor_value(t, swapped ? l * t->dim[1] + i : i * t->dim[1] + l);
+}
+
+static double element_b(const struct whole *w, int64_t l, int64_t j)
+{
+    const struct tensor *t = w->at[GEMM_B];
+    bool swapped = w->plan.tensor[GEMM_B].axis == 1;
+    return tensor_value(t, swapped ? j * t->dim[1] + l : l * t->dim[1] + j);
+}
+
+/* --- the plan --------------------------------------------------------------------------------
+ */
+
+START_TEST(plan_of_a_plain_case)
+{
+    struct whole w;
+    whole_init(&w, "gemm/tiled:dtype=bf16,m=65,n=129,k=200,alpha=0.5");
+    ck_assert_int_eq(w.plan.n_tensor, 3);
+    ck_assert_int_eq(w.plan.n_launch, 1);
+    ck_assert_int_eq(w.plan.tensor[GEMM_C].role, TENSOR_OUT);
+    ck_assert_int_eq(w.plan.tensor[GEMM_C].dtype, DTYPE_BF16);
+    const struct case_launch *l = &w.plan.launch[0];
+    ck_assert_str_eq(l->entry, "tiled_bf16");
+    ck_assert_uint_eq(l->grid[0], 9);
+    ck_assert_uint_eq(l->grid[1], 5);
+    ck_assert_uint_eq(l->grid[2], 1);
+    ck_assert_uint_eq(l->block[0] * l->block[1] * l->block[2], 256);
+    const int64_t want[] = {65, 129, 200, 200, 1, 129, 1};
+    ck_assert_int_eq(l->n_arg, 12);
+    for (int i = 0; i < 3; i++)
+        ck_assert(l->arg[i].kind == CASE_ARG_TENSOR && l->arg[i].tensor == i);
+    for (int i = 0; i < 7; i++)
+        ck_assert_int_eq(l->arg[3 + i].i, want[i]);
+    ck_assert(l->arg[10].kind == CASE_ARG_F32 && l->arg[10].f == 0.5f && l->arg[11].f == 0);
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(plan_of_transposes)
+{
+    struct whole w;
+    whole_init(&w, "gemm/naive:m=5,n=6,k=7,ta=1,tb=1,beta=2");
+    const int64_t want[] = {1, 5, 1, 7};
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(w.plan.launch[0].arg[6 + i].i, want[i]);
+    ck_assert(w.plan.tensor[GEMM_A].dim[0] == 7 && w.plan.tensor[GEMM_A].dim[1] == 5);
+    ck_assert(w.plan.tensor[GEMM_B].dim[0] == 6 && w.plan.tensor[GEMM_B].dim[1] == 7);
+    ck_assert_int_eq(w.plan.tensor[GEMM_C].role, TENSOR_INOUT);
+    whole_release(&w);
+}
+END_TEST
+
+/* The transposed storage holds the same matrix: only the layout differs. */
+START_TEST(transposes_hold_the_same_numbers)
+{
+    struct whole n, t;
+    whole_init(&n, "gemm/naive:m=5,n=6,k=7");
+    whole_init(&t, "gemm/naive:m=5,n=6,k=7,ta=1,tb=1");
+    for (int l = 0; l < 7; l++) {
+        for (int i = 0; i < 5; i++)
+            ck_assert(element_a(&n, i, l) == element_a(&t, i, l));
+        for (int j = 0; j < 6; j++)
+            ck_assert(element_b(&n, l, j) == element_b(&t, l, j));
+    }
+    whole_release(&n);
+    whole_release(&t);
+}
+END_TEST
+
+START_TEST(plan_of_a_split)
+{
+    struct whole w;
+    whole_init(&w, "gemm/splitk:m=17,n=16,k=4099,split=16");
+    ck_assert_int_eq(w.plan.n_launch, 1);
+    ck_assert(w.plan.tensor[GEMM_C].zeroed);
+    ck_assert_uint_eq(w.plan.launch[0].grid[2], 16);
+    ck_assert_int_eq(w.plan.launch[0].arg[10].i, 257);
+    whole_release(&w);
+
+    whole_init(&w, "gemm/splitk:dtype=f16,m=17,n=16,k=99");
+    ck_assert_int_eq(w.plan.n_launch, 2);
+    ck_assert(!w.plan.tensor[GEMM_C].zeroed && w.plan.tensor[GEMM_SUM].zeroed);
+    ck_assert_int_eq(w.plan.tensor[GEMM_SUM].dtype, DTYPE_F32);
+    ck_assert_str_eq(w.plan.launch[1].entry, "splitk_finish_f16");
+    ck_assert_uint_eq(w.plan.launch[1].grid[0], 2);
+    whole_release(&w);
+}
+END_TEST
+
+/* Every entry that any suite or hidden variant launches is in the kernel file it names. */
+START_TEST(entries_exist_in_the_kernel_files)
+{
+    const char *ids[] = {"*"};
+    struct caselist l;
+    ck_assert(!caselist_select(&l, 1, ids, "quick,full,stress", NULL));
+    for (int64_t i = 0; i < l.count; i++) {
+        struct case_plan plan;
+        struct errinfo e = {0};
+        char text[CASEID_TEXT_MAX], path[64], stem[64];
+        caseid_print(&l.id[i], text);
+        ck_assert_msg(!l.id[i].family->plan(&l.id[i], &plan, &e), "%s: %s", text, e.text);
+        snprintf(path, sizeof path, "%s/%s", l.id[i].family->name, l.id[i].variant->source);
+        const char *source = kernel_text_find(path);
+        ck_assert_msg(source != NULL, "no kernel file %s", path);
+        for (int n = 0; n < plan.n_launch; n++) {
+            snprintf(stem, sizeof stem, "%s", plan.launch[n].entry);
+            *strrchr(stem, '_') = 0;
+            ck_assert_msg(strstr(source, stem) != NULL, "%s: no %s in %s", text, stem, path);
+        }
+    }
+    caselist_release(&l);
+}
+END_TEST
+
+/* --- inputs: a promise for ever --------------------------------------------------------------
+ */
+
+static const struct {
+    const char *id, *digest;
+} pinned[] = {
+#define DIGEST(id, hex) {id, hex},
+#include "data/gemm_digests.def"
+#undef DIGEST
+};
+
+START_TEST(input_digests_are_pinned)
+{
+    struct whole w;
+    char hex[33];
+    whole_init(&w, pinned[_i].id);
+    ck_assert(!case_input_digest(&w.id, &w.plan, hex, NULL));
+    ck_assert_msg(!strcmp(hex, pinned[_i].digest), "DIGEST(\"%s\", \"%s\") not %s",
+                  pinned[_i].id, hex, pinned[_i].digest);
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(inputs_ignore_variant_and_mode)
+{
+    static const char *const same[] = {"gemm/naive:m=9", "gemm/splitk:m=9,split=7",
+                                       "gemm/tiled:m=9,mode=fast"};
+    static const char *const other[] = {"gemm/naive:m=9,seed=2", "gemm/naive:m=9,dist=uniform",
+                                        "gemm/naive:m=9,dtype=f16", "gemm/naive:m=10",
+                                        "gemm/naive:m=9,ta=1"};
+    char want[33], hex[33];
+    for (int i = 0; i < 3; i++) {
+        struct whole w;
+        whole_init(&w, same[i]);
+        ck_assert(!case_input_digest(&w.id, &w.plan, i ? hex : want, NULL));
+        ck_assert(i == 0 || !strcmp(hex, want));
+        whole_release(&w);
+    }
+    for (int i = 0; i < 5; i++) {
+        struct whole w;
+        whole_init(&w, other[i]);
+        ck_assert(!case_input_digest(&w.id, &w.plan, hex, NULL));
+        ck_assert_msg(strcmp(hex, want) != 0, "%s", other[i]);
+        whole_release(&w);
+    }
+}
+END_TEST
+
+/* --- the reference against exact sums in MPFR
+ * ------------------------------------------------- */
+
+/* 4096 bits hold every sum of products exactly: f32 products span 2^-298 to 2^256. */
+enum { EXACT_BITS = 4096 };
+
+static const char *const exact_ids[] = {
+    "gemm/naive:m=7,n=19,k=33",
+    "gemm/naive:m=3,n=35,k=130,dist=wide",
+    "gemm/naive:m=9,n=17,k=64,dist=cancel,alpha=-0.3,beta=1.7",
+    "gemm/naive:m=8,n=16,k=50,dist=subnormal",
+    "gemm/naive:m=8,n=16,k=50,dist=subnormal,alpha=1e-40,beta=1e-45",
+    "gemm/naive:m=8,n=16,k=50,dist=lognormal,alpha=3e38,beta=-3e38",
+    "gemm/tiled:dtype=f16,m=17,n=15,k=31,ta=1,dist=wide",
+    "gemm/tiled:dtype=f16,m=5,n=33,k=100,tb=1,dist=ties,beta=0.1",
+    "gemm/tiled:dtype=bf16,m=17,n=15,k=31,ta=1,tb=1,dist=wide",
+    "gemm/tiled:dtype=bf16,m=16,n=16,k=77,dist=cancel",
+    "gemm/splitk:dtype=bf16,m=16,n=16,k=77,dist=positive",
+    "gemm/naive:dtype=i8,m=11,n=21,k=1000,dist=uniform",
+    "gemm/naive:m=4,n=4,k=0,beta=0.3",
+    "gemm/naive:m=1,n=1,k=1",
+    "gemm/naive:m=2,n=3,k=5000,dist=positive",
+};
+
+static void exact_element(const struct whole *w, const struct gemm *g, int64_t i, int64_t j,
+                          mpfr_t sum, mpfr_t magnitude)
+{
+    mpfr_t p;
+    mpfr_init2(p, EXACT_BITS);
+    mpfr_set_zero(sum, 1);
+    mpfr_set_zero(magnitude, 1);
+    for (int64_t l = 0; l < g->k; l++) {
+        mpfr_set_d(p, element_a(w, i, l), MPFR_RNDN);
+        mpfr_mul_d(p, p, element_b(w, l, j), MPFR_RNDN);
+        mpfr_add(sum, sum, p, MPFR_RNDN);
+        mpfr_abs(p, p, MPFR_RNDN);
+        mpfr_add(magnitude, magnitude, p, MPFR_RNDN);
+    }
+    mpfr_mul_d(sum, sum, (double)g->alpha, MPFR_RNDN);
+    mpfr_mul_d(magnitude, magnitude, fabs((double)g->alpha), MPFR_RNDN);
+    if (g->beta != 0) {
+        mpfr_set_d(p, tensor_value(w->at[GEMM_C], i * g->n + j), MPFR_RNDN);
+        mpfr_mul_d(p, p, (double)g->beta, MPFR_RNDN);
+        mpfr_add(sum, sum, p, MPFR_RNDN);
+        mpfr_abs(p, p, MPFR_RNDN);
+        mpfr_add(magnitude, magnitude, p, MPFR_RNDN);
+    }
+    mpfr_clear(p);
+}
+
+START_TEST(reference_is_exact_within_its_error)
+{
+    struct whole w;
+    struct gemm g;
+    whole_init(&w, exact_ids[_i]);
+    gemm_decode(&w.id, &g);
+    struct oracle o = oracle_of(&w, GEMM_C, 1);
+    mpfr_t sum, magnitude;
+    mpfr_inits2(EXACT_BITS, sum, magnitude, (mpfr_ptr)0);
+    for (int64_t at = 0; at < o.count; at++) {
+        exact_element(&w, &g, at / g.n, at % g.n, sum, magnitude);
+        if (isinf(o.value[at])) {
+            ck_assert(mpfr_sgn(sum) * o.value[at] > 0);
+            ck_assert_double_ge(fabs(mpfr_get_d(sum, MPFR_RNDN)), 65519);
+            continue;
+        }
+        ck_assert_double_eq_tol(o.scale[at], mpfr_get_d(magnitude, MPFR_RNDN),
+                                1e-12 * o.scale[at]);
+        mpfr_sub_d(sum, sum, o.value[at], MPFR_RNDN);
+        mpfr_sub_d(sum, sum, o.tail[at], MPFR_RNDN);
+        double error = fabs(mpfr_get_d(sum, MPFR_RNDA));
+        ck_assert_msg(error <= o.error[at], "element %lld is off by %a, claimed %a",
+                      (long long)at, error, o.error[at]);
+        ck_assert(o.error[at] <= 0x1p-20 * o.bound[at]);
+    }
+    mpfr_clears(sum, magnitude, (mpfr_ptr)0);
+    oracle_release(&o);
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(reference_does_not_depend_on_threads)
+{
+    struct whole w;
+    whole_init(&w, "gemm/naive:m=37,n=45,k=60,dist=special,beta=0.5");
+    struct oracle one = oracle_of(&w, GEMM_C, 1);
+    for (int threads = 2; threads < 80; threads += 19) {
+        struct oracle more = oracle_of(&w, GEMM_C, threads);
+        size_t size = (size_t)one.count * sizeof(double);
+        ck_assert(!memcmp(one.value, more.value, size) && !memcmp(one.tail, more.tail, size));
+        ck_assert(!memcmp(one.bound, more.bound, size) && !memcmp(one.drop, more.drop, size));
+        oracle_release(&more);
+    }
+    oracle_release(&one);
+    whole_release(&w);
+}
+END_TEST
+
+/* A case can only be trusted if the loss of one typical term shows somewhere. */
+START_TEST(quick_cases_have_power)
+{
+    struct caselist l;
+    ck_assert(!caselist_select(&l, 0, NULL, "quick", NULL));
+    for (int64_t n = 0; n < l.count; n++) {
+        char text[CASEID_TEXT_MAX];
+        struct whole w;
+        caseid_print(&l.id[n], text);
+        if (strncmp(text, "gemm/", 5))
+            continue;
+        whole_init(&w, text);
+        struct oracle o = oracle_of(&w, GEMM_C, 2);
+        int64_t caught = 0, judged = 0;
+        for (int64_t i = 0; i < o.count; i++) {
+            judged += isfinite(o.bound[i]);
+            caught += o.drop[i] > 2 * o.bound[i];
+        }
+        ck_assert_msg(caught > 0 && judged > o.count / 2,
+                      "%s: %lld of %lld judged, %lld caught", text, (long long)judged,
+                      (long long)o.count, (long long)caught);
+        oracle_release(&o);
+        whole_release(&w);
+    }
+    caselist_release(&l);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("gemm");
+    TCase *plan = tcase_create("plan");
+    tcase_add_test(plan, plan_of_a_plain_case);
+    tcase_add_test(plan, plan_of_transposes);
+    tcase_add_test(plan, transposes_hold_the_same_numbers);
+    tcase_add_test(plan, plan_of_a_split);
+    tcase_add_test(plan, entries_exist_in_the_kernel_files);
+    tcase_add_loop_test(plan, input_digests_are_pinned, 0, sizeof pinned / sizeof pinned[0]);
+    tcase_add_test(plan, inputs_ignore_variant_and_mode);
+    suite_add_tcase(s, plan);
+
+    TCase *reference = tcase_create("reference");
+    tcase_add_loop_test(reference, reference_is_exact_within_its_error, 0,
+                        sizeof exact_ids / sizeof exact_ids[0]);
+    tcase_add_test(reference, reference_does_not_depend_on_threads);
+    tcase_add_test(reference, quick_cases_have_power);
+    suite_add_tcase(s, reference);
+
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
