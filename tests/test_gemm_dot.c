@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+
+/* The kernels of each processor are private: the test looks inside. */
+#include "../cases/gemm/dot.c"
+
+static float random_float(uint64_t *state, int spread)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    int e = (int)(*state >> 33) % (2 * spread + 1) - spread;
+    return (float)__builtin_ldexp((double)(int64_t)(*state >> 8) - 0x1p55, e - 55);
+}
+
+struct triple {
+    double value[40 * 40], tail[40 * 40], magnitude[40 * 40];
+};
+
+static void ck_same(const struct gemm_operands *o, void (*rows)(const struct rows_job *),
+                    const struct triple *want)
+{
+    static struct triple got;
+    size_t size = (size_t)(o->m * o->n) * sizeof(double);
+    memset(&got, 0xff, sizeof got);
+    rows(&(struct rows_job){o, 0, o->m / 3, got.value, got.tail, got.magnitude});
+    rows(&(struct rows_job){o, o->m / 3, o->m, got.value, got.tail, got.magnitude});
+    ck_assert(!memcmp(got.value, want->value, size));
+    ck_assert(!memcmp(got.tail, want->tail, size));
+    ck_assert(!memcmp(got.magnitude, want->magnitude, size));
+}
+
+START_TEST(processors_agree)
+{
+    static struct triple want;
+    uint64_t state = 7;
+    for (int round = 0; round < 60; round++) {
+        int64_t m = 1 + round % 7 * 5, n = 1 + round * 13 % 40, k = round * 11 % 90;
+        int64_t columns = (n + GEMM_PANEL - 1) / GEMM_PANEL * GEMM_PANEL;
+        float *a = calloc((size_t)(m * k + 1), sizeof *a);
+        float *b = calloc((size_t)(columns * k + 1), sizeof *b);
+        for (int64_t i = 0; i < m * k; i++)
+            a[i] = random_float(&state, round);
+        for (int64_t i = 0; i < columns * k; i++)
+            b[i] = random_float(&state, round);
+        struct gemm_operands o = {m, n, k, a, b};
+        rows_plain(&(struct rows_job){&o, 0, m, want.value, want.tail, want.magnitude});
+#ifdef __x86_64__
+        if (__builtin_cpu_supports("avx2"))
+            ck_same(&o, rows_avx2, &want);
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+            ck_same(&o, rows_avx512, &want);
+#endif
+        ck_same(&o, rows_plain, &want);
+        free(a);
+        free(b);
+    }
+}
+END_TEST
+
+/* 2^100 + 1 - 2^100 + 2^-140: value and tail together keep all of it. */
+START_TEST(tail_keeps_what_value_loses)
+{
+    float a[4] = {0x1p100f, 1, -0x1p100f, 0x1p-70f}, b[4 * GEMM_PANEL] = {0};
+    for (int l = 0; l < 4; l++)
+        b[l * GEMM_PANEL] = l == 3 ? 0x1p-70f : 1;
+    struct gemm_operands o = {1, 1, 4, a, b};
+    double value, tail, magnitude;
+    gemm_dot(&o, 0, 1, &value, &tail, &magnitude);
+    ck_assert(value + tail == 1 && magnitude == 0x1p101);
+    ck_assert(value == 0x1p-140 && tail == 1);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("gemm_dot");
+    TCase *c = tcase_create("dot");
+    tcase_add_test(c, processors_agree);
+    tcase_add_test(c, tail_keeps_what_value_loses);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
