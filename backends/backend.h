@@ -104,9 +104,12 @@ struct launch {
     const struct launch_arg *arg;
 };
 
-/* What a simulated device can tell after launches; zero on a real one. */
+/* What a simulated device can tell after launches; zero on a real one. Its library exports
+ *   void gpuparity_sim_stats(struct device_stats *)      all since it was loaded, or reset
+ *   void gpuparity_sim_stats_reset(void)
+ *   const char *gpuparity_sim_last_fault(void)           one line; "" or NULL if there was none */
 struct device_stats {
-    uint64_t instructions; /* warp or wave instructions executed since open */
+    uint64_t instructions; /* warp or wave instructions executed */
     char marks[512];       /* instructions whose silicon result is modelled, with their documented
                               bounds: "ex2.approx: 2 ulp; ..."; "" = everything was exact */
 };
@@ -150,6 +153,7 @@ struct backend {
     /* Returns when the kernel has finished. */
     enum backend_status (*launch)(struct device *d, const struct launch *l,
                                   struct backend_error *e);
+    /* What happened since the last call, or since open. */
     void (*stats)(struct device *d, struct device_stats *ret_stats);
     void (*release)(struct device *d); /* frees all that alloc gave, keeps the device open */
     void (*close)(struct device *d);   /* and all the rest; accepts NULL */

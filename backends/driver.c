@@ -95,6 +95,7 @@ static enum backend_status device_start(struct device *d, enum device_kind kind,
 
     /* POSIX's way around converting an object pointer to a function pointer. */
     *(void **)&d->sim_stats = dlsym(d->library.handle, "gpuparity_sim_stats");
+    *(void **)&d->sim_stats_reset = dlsym(d->library.handle, "gpuparity_sim_stats_reset");
     *(void **)&d->sim_last_fault = dlsym(d->library.handle, "gpuparity_sim_last_fault");
     s = VN(driver_check)(d, RUNTIME_init, d->api.init(0), e);
     if (!s)
@@ -300,8 +301,16 @@ static enum backend_status device_launch(struct device *d, const struct launch *
 static void device_stats(struct device *d, struct device_stats *ret_stats)
 {
     memset(ret_stats, 0, sizeof *ret_stats);
-    if (d->sim_stats)
-        d->sim_stats(ret_stats);
+    if (!d->sim_stats)
+        return;
+    d->sim_stats(ret_stats);
+    if (d->sim_stats_reset) {
+        d->sim_stats_reset();
+    } else {
+        uint64_t all = ret_stats->instructions;
+        ret_stats->instructions = all - d->sim_seen;
+        d->sim_seen = all;
+    }
 }
 
 /* --- closing ---------------------------------------------------------------------------------

@@ -49,6 +49,8 @@ struct device {
     vendor_pointer *alloc; /* owned */
     /* A simulated device's own functions; NULL on a real one. */
     void (*sim_stats)(struct device_stats *);
+    void (*sim_stats_reset)(void);
+    uint64_t sim_seen; /* instructions that stats has told, where there is no reset */
     const char *(*sim_last_fault)(void);
 };
 

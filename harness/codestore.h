@@ -4,12 +4,13 @@
 
 #include "../backends/backend.h"
 #include "case.h"
+#include "codefile.h"
 
 /* Kernel sources and their compiled forms.
  *
  * Sources (cases/device.h and the .cu files) are embedded in the program. Compiled forms lie in
  * golden/code/<family>/<file>.<arch>.<mode>.zst: zstd of a small header (source digest, options,
- * compiler version, all checked on reading) and the code object. Only modes "default" and
+ * compiler version; see codefile.h) and the code object. Only modes "default" and
  * "strict" are kept. A stale or damaged file is refused, never silently used. */
 
 /* The text of a variant's kernel file and of device.h, as the compilers get them. */
@@ -25,12 +26,24 @@ enum err codestore_source_digest(const struct family *f, const struct variant *v
  * ../share/gpuparity/golden from the program. */
 void codestore_folder(char *ret_path, size_t size);
 
-/* The kept code object. ERR_MISSING when there is none for this mode or arch, or it is stale (with
- * the command that regenerates it); ERR_FORMAT when it is damaged. `ret_code` is owned. */
+/* The kept code object. ERR_MISSING when there is none for this mode or arch; ERR_FORMAT when it is
+ * stale (with the command that regenerates it) or damaged. `ret_code` is owned. */
 enum err codestore_load(const struct backend *b, const char *arch, const struct case_id *id,
                         struct code *ret_code, struct errinfo *e);
 
-/* Compiles with the backend's toolchain and writes the file. */
+/* Is code kept for this mode? */
+bool codestore_keeps(const struct case_mode *mode);
+
+/* The file of a kept code object. */
+void codestore_path(const char *arch, const struct family *f, const struct variant *v,
+                    const struct case_mode *mode, char *ret_path, size_t size);
+
+/* ERR_FORMAT, saying what changed, when the file is not of these sources and options. */
+enum err codestore_check(const struct backend *b, const char *arch, const struct family *f,
+                         const struct variant *v, const struct case_mode *mode,
+                         const struct codefile *file, struct errinfo *e);
+
+/* Keeps code that the backend's toolchain has made for its standard architecture. */
 enum err codestore_save(const struct backend *b, const struct family *f, const struct variant *v,
                         const struct case_mode *mode, const struct code *code,
                         struct errinfo *e);

@@ -24,6 +24,10 @@ enum err device_parse_list(const char *text, int room, struct device_choice *ret
  * ../lib/gpuparity from it. `ret_path` takes `size` bytes. */
 void device_simulator_folder(char *ret_path, size_t size);
 
+/* How many devices of that kind there are, looked up in a child process: 0 with the reason and
+ * what to install. */
+int device_count(const struct backend *b, enum device_kind kind, char *ret_reason, size_t size);
+
 /* Settles ANY to REAL or SIMULATED by looking (in a child process: vendor libraries may crash).
  * ERR_MISSING, with what to install, when the chosen device is not here. */
 enum err device_settle(struct device_choice *choice, struct errinfo *e);

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "caserun.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+#include "caseid.h"
+#include "child.h"
+#include "codestore.h"
+#include "poison.h"
+
+/* A tensor on the device, between two guards. */
+struct caserun_buffer {
+    uint64_t base;    /* of the first guard */
+    uint64_t address; /* of the tensor */
+    size_t size;      /* of the tensor */
+};
+
+struct caserun {
+    const struct caserun_place *place;
+    const struct case_id *id;
+    struct case_plan plan;
+    struct tensor tensor[CASE_TENSOR_MAX]; /* owned; what the device starts with */
+    struct caserun_buffer buffer[CASE_TENSOR_MAX];
+    struct caserun_result *result;
+};
+
+static void phase_set(struct caserun *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void phase_set(struct caserun *r, const char *format, ...)
+{
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(r->place->phase, CASERUN_PHASE_MAX, format, ap);
+    va_end(ap);
+}
+
+static bool run_fail(struct caserun *r, enum record_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool run_fail(struct caserun *r, enum record_status status, const char *format, ...)
+{
+    struct record_case *c = &r->result->c;
+    va_list ap;
+    va_start(ap, format);
+    vsnprintf(c->reason, sizeof c->reason, format, ap);
+    va_end(ap);
+    c->status = status;
+    return false;
+}
+
+/* A backend's refusal as a status of the case. */
+static bool device_fail(struct caserun *r, enum backend_status s, const char *while_what,
+                        const struct backend_error *e)
+{
+    r->result->spoiled = s == BACKEND_FAULT;
+    return run_fail(r, s == BACKEND_NOMEM ? RECORD_SKIPPED : RECORD_LAUNCH_FAILED, "%s: %.700s",
+                    while_what, e->text);
+}
+
+static void bytes_digest(const void *bytes, size_t size, char *ret_hex)
+{
+    XXH128_hash_t h = XXH3_128bits(bytes, size);
+    snprintf(ret_hex, 33, "%016llx%016llx", (unsigned long long)h.high64,
+             (unsigned long long)h.low64);
+}
+
+/* --- before ----------------------------------------------------------------------------------
+ */
+
+static enum err tensor_make(struct caserun *r, int i, struct errinfo *e)
+{
+    const struct case_tensor *t = &r->plan.tensor[i];
+    if (t->role != TENSOR_OUT)
+        return case_input(r->id, &r->plan, i, &r->tensor[i], e);
+    TRY(tensor_init(&r->tensor[i], t->dtype, t->rank, t->dim, e));
+    if (!t->zeroed)
+        for (int64_t k = 0; k < r->tensor[i].count; k++)
+            tensor_set_bits(&r->tensor[i], k, poison_bits(t->dtype));
+    return ERR_OK;
+}
+
+static bool make_inputs(struct caserun *r)
+{
+    struct errinfo e = {0};
+    phase_set(r, "making the inputs");
+    enum err err = r->id->family->plan(r->id, &r->plan, &e);
+    if (!err)
+        err = case_input_digest(r->id, &r->plan, r->result->c.input_digest, &e);
+    for (int i = 0; i < r->plan.n_tensor && !err; i++)
+        err = tensor_make(r, i, &e);
+    return err ? run_fail(r, RECORD_SKIPPED, "%s", e.text) : true;
+}
+
+static bool take_code(struct caserun *r)
+{
+    const struct code *code = NULL;
+    struct record_case *c = &r->result->c;
+    struct backend_error e = {0};
+    phase_set(r, "getting the code of %s", r->id->variant->source);
+    c->status = casecode_get(r->place->code, r->id, &code, c->reason, sizeof c->reason);
+    if (code) {
+        snprintf(c->compiler, sizeof c->compiler, "%s", code->version);
+        snprintf(c->options, sizeof c->options, "%.255s", code->options ? code->options : "");
+        r->result->code = code;
+    }
+    if (c->status)
+        return false;
+    bytes_digest(code->bytes, code->size, c->code_digest);
+    phase_set(r, "loading the code of %s", r->id->variant->source);
+    enum backend_status s =
+        r->place->backend->load(r->place->device, code->bytes, code->size, &e);
+    return s ? device_fail(r, s, "loading the code", &e) : true;
+}
+
+/* --- on the device ---------------------------------------------------------------------------
+ */
+
+static bool buffer_put(struct caserun *r, int i)
+{
+    const struct backend *b = r->place->backend;
+    struct caserun_buffer *p = &r->buffer[i];
+    struct backend_error e = {0};
+    p->size = tensor_bytes(&r->tensor[i]);
+    size_t whole = p->size + 2 * POISON_GUARD_BYTES;
+    char *image = malloc(whole);
+    if (!image)
+        return run_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
+                        r->plan.tensor[i].name);
+    memset(image, POISON_BYTE, whole);
+    memcpy(image + POISON_GUARD_BYTES, r->tensor[i].data, p->size);
+    enum backend_status s = b->alloc(r->place->device, whole, &p->base, &e);
+    p->address = p->base + POISON_GUARD_BYTES;
+    if (!s)
+        s = b->write(r->place->device, p->base, image, whole, &e);
+    free(image);
+    return s ? device_fail(r, s, r->plan.tensor[i].name, &e) : true;
+}
+
+union arg_value {
+    uint64_t address;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+};
+
+static void arg_make(const struct caserun *r, const struct case_arg *a, union arg_value *v,
+                     struct launch_arg *ret_arg)
+{
+    ret_arg->bytes = v;
+    switch (a->kind) {
+    case CASE_ARG_TENSOR:
+        v->address = r->buffer[a->tensor].address;
+        ret_arg->size = sizeof v->address;
+        break;
+    case CASE_ARG_I32:
+        v->i32 = (int32_t)a->i;
+        ret_arg->size = sizeof v->i32;
+        break;
+    case CASE_ARG_I64:
+        v->i64 = a->i;
+        ret_arg->size = sizeof v->i64;
+        break;
+    case CASE_ARG_F32:
+        v->f32 = a->f;
+        ret_arg->size = sizeof v->f32;
+        break;
+    }
+}
+
+static bool launch_one(struct caserun *r, const struct case_launch *l)
+{
+    union arg_value value[CASE_ARG_MAX];
+    struct launch_arg arg[CASE_ARG_MAX];
+    struct backend_error e = {0};
+    struct launch q = {.entry = l->entry, .shared = l->shared, .n_arg = l->n_arg, .arg = arg};
+    memcpy(q.grid, l->grid, sizeof q.grid);
+    memcpy(q.block, l->block, sizeof q.block);
+    for (int i = 0; i < l->n_arg; i++)
+        arg_make(r, &l->arg[i], &value[i], &arg[i]);
+    phase_set(r, "running the kernel %s", l->entry);
+    enum backend_status s = r->place->backend->launch(r->place->device, &q, &e);
+    return s ? device_fail(r, s, l->entry, &e) : true;
+}
+
+static bool launch_all(struct caserun *r)
+{
+    struct device_stats s;
+    struct record_case *c = &r->result->c;
+    r->place->backend->stats(r->place->device, &s);
+    bool good = true;
+    for (int i = 0; i < r->plan.n_launch && good; i++)
+        good = launch_one(r, &r->plan.launch[i]);
+    if (r->result->spoiled)
+        return false;
+    r->place->backend->stats(r->place->device, &s);
+    c->instructions = s.instructions;
+    snprintf(c->marks, sizeof c->marks, "%s", s.marks);
+    return good;
+}
+
+/* --- after -----------------------------------------------------------------------------------
+ */
+
+static int64_t guard_count(const char *guard)
+{
+    int64_t changed = 0;
+    for (int i = 0; i < POISON_GUARD_BYTES; i++)
+        changed += (unsigned char)guard[i] != POISON_BYTE;
+    return changed;
+}
+
+static bool buffer_take(struct caserun *r, int i)
+{
+    struct caserun_buffer *p = &r->buffer[i];
+    struct record_case *c = &r->result->c;
+    struct backend_error e = {0};
+    size_t whole = p->size + 2 * POISON_GUARD_BYTES;
+    char *image = malloc(whole);
+    if (!image)
+        return run_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
+                        r->plan.tensor[i].name);
+    enum backend_status s =
+        r->place->backend->read(r->place->device, p->base, image, whole, &e);
+    if (!s) {
+        int64_t before = guard_count(image);
+        int64_t after = guard_count(image + POISON_GUARD_BYTES + p->size);
+        if ((before || after) && !c->guard_tensor[0])
+            snprintf(c->guard_tensor, sizeof c->guard_tensor, "%s", r->plan.tensor[i].name);
+        c->guard_before += before;
+        c->guard_after += after;
+        memcpy(r->tensor[i].data, image + POISON_GUARD_BYTES, p->size);
+    }
+    free(image);
+    return s ? device_fail(r, s, r->plan.tensor[i].name, &e) : true;
+}
+
+/* Outputs move to the result; inputs are looked at for their guards only. */
+static bool take_outputs(struct caserun *r)
+{
+    phase_set(r, "reading the results");
+    for (int i = 0; i < r->plan.n_tensor; i++) {
+        const struct case_tensor *t = &r->plan.tensor[i];
+        if (!buffer_take(r, i))
+            return false;
+        if (t->role == TENSOR_IN)
+            continue;
+        struct record_out *o = &r->result->out[r->result->n_out++];
+        snprintf(o->name, sizeof o->name, "%s", t->name);
+        snprintf(o->role, sizeof o->role, "%s", t->role == TENSOR_OUT ? "out" : "inout");
+        o->tensor = r->tensor[i];
+        memset(&r->tensor[i], 0, sizeof r->tensor[i]);
+    }
+    return true;
+}
+
+void caserun_describe(const struct case_id *id, struct record_case *ret_case)
+{
+    memset(ret_case, 0, sizeof *ret_case);
+    caseid_print(id, ret_case->id);
+    caseid_print_mode(&id->mode, ret_case->mode);
+    if (codestore_source_digest(id->family, id->variant, ret_case->source_digest, NULL))
+        ret_case->source_digest[0] = 0;
+}
+
+static bool run_steps(struct caserun *r)
+{
+    if (!make_inputs(r) || !take_code(r))
+        return false;
+    phase_set(r, "filling the device's memory");
+    for (int i = 0; i < r->plan.n_tensor; i++)
+        if (!buffer_put(r, i))
+            return false;
+    return launch_all(r) && take_outputs(r);
+}
+
+void caserun_do(const struct caserun_place *p, const struct case_id *id,
+                struct caserun_result *ret_result)
+{
+    struct caserun r = {.place = p, .id = id, .result = ret_result};
+    memset(ret_result, 0, sizeof *ret_result);
+    caserun_describe(id, &ret_result->c);
+    double start = child_clock();
+    if (run_steps(&r))
+        ret_result->c.repeats = 1;
+    ret_result->c.seconds = child_clock() - start;
+    if (!ret_result->spoiled)
+        p->backend->release(p->device);
+    for (int i = 0; i < CASE_TENSOR_MAX; i++)
+        tensor_release(&r.tensor[i]);
+    phase_set(&r, "being idle");
+}
+
+void caserun_release(struct caserun_result *r)
+{
+    for (int i = 0; i < r->n_out; i++)
+        tensor_release(&r->out[i].tensor);
+    memset(r, 0, sizeof *r);
+}
