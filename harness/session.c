@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "session.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -124,9 +125,9 @@ static enum err choose_path(struct session *s, const struct options *o, bool may
     snprintf(made, sizeof made, "%s/gpuparity-XXXXXX", folder && *folder ? folder : "/tmp");
     if (!mkdtemp(made))
         return err_set(e, ERR_IO,
-                       "cannot make a temporary folder %s: %m; set TMPDIR or use "
+                       "cannot make a temporary folder %s: %s; set TMPDIR or use "
                        "--output FILE.h5",
-                       made);
+                       made, strerror(errno));
     s->temporary = true;
     snprintf(s->path, sizeof s->path, "%s/record.h5", made);
     return ERR_OK;
