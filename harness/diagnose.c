@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "poison.h"
+#include "reference.h"
 
 void claim_add(struct finding_out *o, enum cause cause, char side, double share,
                const char *format, ...)
@@ -24,19 +24,17 @@ void claim_add(struct finding_out *o, enum cause cause, char side, double share,
 
 bool element_right(const struct oracle *oracle, const struct tensor *t, int64_t i)
 {
+    struct reference r =
+        reference_make(t->dtype, oracle->value[i], oracle->tail[i], oracle->bound[i]);
     uint64_t bits = tensor_bits(t, i);
-    double value = oracle->value[i], bound = oracle->bound[i];
-    if (isinf(bound))
+    switch (reference_judge(&r, t->dtype, bits)) {
+    case JUDGEMENT_RIGHT:
         return true;
-    if (isnan(value))
-        return dtype_is_nan(t->dtype, bits);
-    if (dtype_is_nan(t->dtype, bits))
+    case JUDGEMENT_NUMBER:
+        return fabs(reference_error(&r, t->dtype, bits)) <= oracle->bound[i];
+    default:
         return false;
-    double got = dtype_value(t->dtype, bits);
-    if (isinf(value) || isinf(got))
-        return got == value || (isinf(got) && !isinf(value) && got * value > 0 &&
-                                fabs(value) + bound >= dtype_max(t->dtype));
-    return fabs((got - value) - oracle->tail[i]) <= bound;
+    }
 }
 
 static enum err suspect_init(struct suspect *s, const struct diagnose_input *in,

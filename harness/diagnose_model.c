@@ -213,20 +213,24 @@ static bool claim_upcast(struct finding_out *o)
     return true;
 }
 
+/* What remains when nothing else fits: errors of rounding size without bias are what another
+ * order of summation gives. Sizes are compared in units of the bound, which near-zero results
+ * do not dominate. */
 static void claim_order(struct finding_out *o)
 {
-    const struct distribution *a = &o->stats.a.ulp, *b = &o->stats.b.ulp;
+    const struct distribution *a = &o->stats.a.bound, *b = &o->stats.b.bound;
     double ratio = a->rms > 0 && b->rms > 0 ? fmax(a->rms / b->rms, b->rms / a->rms) : 0;
-    if (ratio > 0 && ratio < 1.5 && o->verdict == VERDICT_EQUIVALENT)
+    if (ratio > 0 && ratio < 4 && !biased(a) && !biased(b))
         claim_add(
             o, CAUSE_ORDER, '=', 0.6,
-            "both sides err without bias and by as much (RMS %.3g and %.3g ULP), inside their "
-            "bounds",
+            "both sides err without bias and by similar amounts: RMS %.2g and %.2g of the "
+            "bound",
             a->rms, b->rms);
     else
         claim_add(
             o, CAUSE_UNEXPLAINED, '=', 0,
-            "both sides are right, but err by RMS %.3g and %.3g ULP, and no known pattern fits",
+            "both sides are right, but err by RMS %.2g and %.2g of their bounds, and no known "
+            "pattern fits",
             a->rms, b->rms);
 }
 

@@ -92,7 +92,7 @@ void diagnose_classes(struct suspect *s)
             "right",
             (long long)s->n_bad, (long long)special);
     else
-        claim_add(s->o, CAUSE_UNINITIALISED, s->side, 0.5 * share(special, s->n_bad),
+        claim_add(s->o, CAUSE_UNINITIALISED, s->side, 0.95 * share(special, s->n_bad),
                   "%lld NaN although every input and every right result is finite",
                   (long long)nan);
 }
@@ -168,23 +168,28 @@ static bool is_factor(const double *sorted, int64_t n, double *ret_factor)
     return width < 0.02 && off > 4 * width;
 }
 
-/* Lines (rows or columns of the last two dimensions) that have one factor each. */
-static int64_t line_factors(const struct suspect *s, int64_t lines, int64_t length,
-                            int64_t start, int64_t step, double *work, double *ret_low,
-                            double *ret_high)
+/* Lines of a matrix: rows, or columns. */
+struct lines {
+    const char *name;
+    int64_t count, length, start, step; /* line l holds l * start + i * step, i < length */
+    int64_t fits, explained;            /* lines with one factor each; bad elements in them */
+    double low, high;
+};
+
+static void lines_fit(const struct suspect *s, struct lines *x, double *work)
 {
-    int64_t fits = 0;
-    for (int64_t l = 0; l < lines; l++) {
+    for (int64_t l = 0; l < x->count; l++) {
         double factor;
-        int64_t first = l * start;
-        int64_t n = ratios(s, first, step, first + length * step, RATIO_SAMPLE, work);
+        int64_t first = l * x->start, end = first + x->length * x->step;
+        int64_t n = ratios(s, first, x->step, end, RATIO_SAMPLE, work);
         if (!is_factor(work, n, &factor))
             continue;
-        *ret_low = !fits || factor < *ret_low ? factor : *ret_low;
-        *ret_high = !fits || factor > *ret_high ? factor : *ret_high;
-        fits++;
+        x->low = !x->fits || factor < x->low ? factor : x->low;
+        x->high = !x->fits || factor > x->high ? factor : x->high;
+        x->fits++;
+        for (int64_t i = first; i < end; i += x->step)
+            x->explained += s->bad[i];
     }
-    return fits;
 }
 
 void diagnose_factor(struct suspect *s)
@@ -202,20 +207,17 @@ void diagnose_factor(struct suspect *s)
     }
     if (s->t->rank != 2)
         return;
-    int64_t rows = s->t->dim[0], columns = s->t->dim[1];
-    double low = 1, high = 1;
-    int64_t fits = line_factors(s, rows, columns, columns, 1, work, &low, &high);
-    const char *kind = "row";
-    int64_t lines = rows;
-    if (fits * 2 < rows) {
-        fits = line_factors(s, columns, rows, 1, columns, work, &low, &high);
-        kind = "column";
-        lines = columns;
-    }
-    if (fits * 2 >= lines && lines > 1)
-        claim_add(s->o, CAUSE_SCALE, s->side, share(fits, lines),
-                  "%lld of %lld %ss have one factor each, from %.6g to %.6g", (long long)fits,
-                  (long long)lines, kind, low, high);
+    int64_t m = s->t->dim[0], n_column = s->t->dim[1];
+    struct lines row = {"row", m, n_column, n_column, 1, 0, 0, 1, 1};
+    struct lines column = {"column", n_column, m, 1, n_column, 0, 0, 1, 1};
+    lines_fit(s, &row, work);
+    lines_fit(s, &column, work);
+    const struct lines *best = row.explained >= column.explained ? &row : &column;
+    if (best->fits > 1 && best->explained * 2 > s->n_bad)
+        claim_add(s->o, CAUSE_SCALE, s->side, share(best->explained, s->n_bad),
+                  "%lld of %lld %ss have one factor each, from %.6g to %.6g",
+                  (long long)best->fits, (long long)best->count, best->name, best->low,
+                  best->high);
 }
 
 /* The reference under another rounding of the format: toward zero, up, down, away on ties. */

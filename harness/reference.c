@@ -69,19 +69,21 @@ static enum judgement judge_overflow(const struct reference *r, enum dtype d, ui
 enum judgement reference_judge(const struct reference *r, enum dtype d, uint64_t bits)
 {
     bool nan = dtype_is_nan(d, bits);
+    if (r->bound == INFINITY)
+        return JUDGEMENT_RIGHT;
     switch (r->kind) {
     case REFERENCE_NAN:
         return nan ? JUDGEMENT_RIGHT : JUDGEMENT_NAN_WRONG;
     case REFERENCE_INF:
         return is_overflow_value(r, d, bits) ? JUDGEMENT_RIGHT : wrong_class(d, bits);
     case REFERENCE_OVERFLOW:
-        return r->bound == INFINITY ? JUDGEMENT_RIGHT : judge_overflow(r, d, bits);
+        return judge_overflow(r, d, bits);
     case REFERENCE_NUMBER:
         break;
     }
     if (dtype_is_finite(d, bits))
         return JUDGEMENT_NUMBER;
-    if (r->bound == INFINITY || (is_overflow_value(r, d, bits) && overflow_is_near(r, d)))
+    if (is_overflow_value(r, d, bits) && overflow_is_near(r, d))
         return JUDGEMENT_RIGHT;
     return wrong_class(d, bits);
 }

@@ -19,7 +19,7 @@
  * overflow value; also a finite element within the bound (the largest, say, where a device
  * rounds toward zero). NAN       any NaN. INF       that Inf; any NaN in formats without Inf.
  *
- * Against a finite reference with a bound of INFINITY everything is right. */
+ * With a bound of INFINITY the element is not judged: everything is right. */
 enum reference_kind { REFERENCE_NUMBER, REFERENCE_OVERFLOW, REFERENCE_NAN, REFERENCE_INF };
 
 struct reference {

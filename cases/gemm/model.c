@@ -146,9 +146,9 @@ static double sum_split(const struct dot *d)
     for (int64_t p = 0; p < parts; p++) {
         int64_t first = p * length, last = first + length < d->g->k ? first + length : d->g->k;
         double part = first < last ? sum_range(d, first, last) : 0;
-        acc = add(d, acc, part);
-        if (d->r->accumulate == ACC_OUT)
-            acc = round_to(d->g->out, p ? acc : round_to(d->g->out, part));
+        part = d->r->accumulate == ACC_OUT ? round_to(d->g->out, part) : part;
+        acc = p ? add(d, acc, part) : part;
+        acc = d->r->accumulate == ACC_OUT ? round_to(d->g->out, acc) : acc;
     }
     return acc;
 }
