@@ -124,6 +124,7 @@ struct backend {
     const char *arch;    /* what kernels in golden/code are compiled for */
     const char *runtime; /* the vendor's library, for messages: "libcuda.so.1" */
     const char *simulator; /* file name of the drop-in library */
+    uint32_t pci_vendor;   /* of its cards, as /sys/bus/pci has it */
     const char *const *environment; /* NULL-ended: variables that change what the vendor's stack
                                        computes or which card it uses; recorded with each run */
     const struct toolchain *toolchain;

@@ -343,6 +343,7 @@ const struct backend VN(backend) = {
     .arch = VENDOR_ARCH,
     .runtime = VENDOR_RUNTIME,
     .simulator = VENDOR_SIMULATOR,
+    .pci_vendor = VENDOR_PCI,
     .environment = VN(vendor_environment),
     .toolchain = &VN(toolchain),
     .runs = VN(vendor_runs),

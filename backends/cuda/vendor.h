@@ -28,6 +28,7 @@ typedef CUjit_option vendor_jit_option;
 typedef nvrtcProgram vendor_program;
 
 #define VENDOR_NAME "NVIDIA"
+#define VENDOR_PCI 0x10de
 #define VENDOR_ARCH "sm_86"
 #define VENDOR_RUNTIME "libcuda.so.1"
 #define VENDOR_SIMULATOR "libgpuparity-cuda-sim.so"

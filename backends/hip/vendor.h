@@ -32,6 +32,7 @@ typedef hipJitOption vendor_jit_option;
 typedef hiprtcProgram vendor_program;
 
 #define VENDOR_NAME "AMD"
+#define VENDOR_PCI 0x1002
 #define VENDOR_ARCH "gfx1100"
 #define VENDOR_RUNTIME "libamdhip64.so"
 #define VENDOR_SIMULATOR "libgpuparity-hip-sim.so"
