@@ -23,8 +23,8 @@ const struct command commands[] = {
      cmd_list},
     {"show", "REC.h5 [CASE or PATH]", "what is in a record", 0, cmd_show},
     {"doctor", "", "what is installed, what would be used, what is missing", 0, cmd_doctor},
-    {"golden", "code", "compile the kept kernels again where their source changed", 0,
-     cmd_golden},
+    {"golden", "code | check", "compile the kept kernels where their source changed; look only",
+     OPTIONS_KEEPS, cmd_golden},
     {NULL, NULL, NULL, 0, NULL},
 };
 
@@ -35,8 +35,7 @@ static void print_usage(FILE *out)
             "if not, why?\n\n",
             GPUPARITY_VERSION);
     for (const struct command *c = commands; c->name; c++)
-        fprintf(out, "  gpuparity %-8s %-40s\n             %s\n", c->name, c->usage,
-                c->summary);
+        fprintf(out, "  gpuparity %-8s %s\n             %s\n", c->name, c->usage, c->summary);
     fprintf(
         out,
         "\nCASE is an id (gemm/tiled:dtype=bf16,m=65,n=129,k=200), a family (gemm), a variant "

@@ -26,6 +26,7 @@ struct row {
 #define JUDGES OPTIONS_JUDGES
 #define REPORTS OPTIONS_REPORTS
 #define COMPARES OPTIONS_COMPARES
+#define KEEPS OPTIONS_KEEPS
 #define HELPS OPTIONS_HELP
 static const struct row rows[] = {
 #define OPTION(field, name, letter, kind, value, groups, help)                                 \

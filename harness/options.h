@@ -19,7 +19,8 @@ enum options_group {
     OPTIONS_JUDGES = 1 << 2,   /* check, compare, verify: ends in verdicts */
     OPTIONS_REPORTS = 1 << 3,  /* report */
     OPTIONS_COMPARES = 1 << 4, /* compare, report: two records */
-    OPTIONS_HELP = 1 << 5,     /* every command */
+    OPTIONS_KEEPS = 1 << 5,    /* golden */
+    OPTIONS_HELP = 1 << 6,     /* every command */
 };
 
 struct texts {
@@ -29,8 +30,8 @@ struct texts {
 
 /* Zero means "not said". Texts are borrowed from argv. */
 struct options {
-    const char *on, *output, *tags, *format, *shard, *code;
-    bool strict, quiet, verbose, resume, replace, keep_code, common, help;
+    const char *on, *output, *tags, *format, *shard, *code, *backend;
+    bool strict, quiet, verbose, resume, replace, keep_code, common, force, help;
     int details, jobs, threads;
     double timeout;
     struct texts reports, tag;
