@@ -224,9 +224,9 @@ static uint64_t integer_round(const struct dtype_info *f, double value, double t
 
     double whole = trunc(value);
     double rest = sum_to_odd(value - whole, tail);
-    double below = floor(rest), fraction = rest - below;
+    double below = floor(rest), middle = below + 0.5;
     wide_int n = (wide_int)whole + (wide_int)below;
-    n += fraction > 0.5 || (fraction == 0.5 && (n & 1));
+    n += rest > middle || (rest == middle && (n & 1));
     return (uint64_t)(n < low ? low : n > high ? high : n) & mask;
 }
 
