@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backends/backend.h"
+#include "fake.h"
+#include "harness/caseid.h"
+#include "harness/codestore.h"
+#include "harness/device.h"
+
+static struct backend_error e;
+
+static struct device *fake_open(const char *how, int index)
+{
+    struct device *d = NULL;
+    fake_use(how);
+    ck_assert_msg(!backends[0]->open(DEVICE_SIMULATED, getenv("FAKE_DIR"), index, &d, &e), "%s",
+                  e.text);
+    return d;
+}
+
+/* --- finding a device ------------------------------------------------------------------------
+ */
+
+START_TEST(library_absent_or_foreign)
+{
+    int count = -1;
+    for (int i = 0; backends[i]; i++) {
+        enum backend_status s = backends[i]->count(DEVICE_SIMULATED, "/nowhere", &count, &e);
+        ck_assert_int_eq(s, BACKEND_MISSING);
+        ck_assert_ptr_nonnull(strstr(e.text, "/nowhere/"));
+        ck_assert_int_eq(count, -1);
+    }
+
+    /* A file that is no library, and the other vendor's library under this one's name. */
+    char folder[] = "/tmp/gpuparity-driver-XXXXXX", text[600];
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(text, sizeof text, "echo no library > %s/%s; ln -s %s/%s %s/%s", folder,
+             backends[0]->simulator, getenv("FAKE_DIR"), backends[0]->simulator, folder,
+             backends[1]->simulator);
+    ck_assert_int_eq(system(text), 0);
+    ck_assert_int_eq(backends[0]->count(DEVICE_SIMULATED, folder, &count, &e), BACKEND_MISSING);
+    ck_assert_ptr_nonnull(strstr(e.text, "cannot load"));
+    ck_assert_int_eq(backends[1]->count(DEVICE_SIMULATED, folder, &count, &e), BACKEND_MISSING);
+    ck_assert_ptr_nonnull(strstr(e.text, "has no function hipInit"));
+    snprintf(text, sizeof text, "rm -r %s", folder);
+    ck_assert_int_eq(system(text), 0);
+}
+END_TEST
+
+START_TEST(fake_counts)
+{
+    int count = -1;
+    fake_use(NULL);
+    ck_assert_int_eq(backends[0]->count(DEVICE_SIMULATED, getenv("FAKE_DIR"), &count, &e), 0);
+    ck_assert_int_eq(count, 2);
+    fake_use("no-card");
+    ck_assert_int_eq(backends[0]->count(DEVICE_SIMULATED, getenv("FAKE_DIR"), &count, &e),
+                     BACKEND_MISSING);
+    ck_assert_ptr_nonnull(strstr(e.text, "nvidia-smi"));
+    fake_use("init-fails");
+    ck_assert_int_eq(backends[0]->count(DEVICE_SIMULATED, getenv("FAKE_DIR"), &count, &e),
+                     BACKEND_MISSING);
+    ck_assert_ptr_nonnull(strstr(e.text, "cuInit: FAKE_ERROR (999): words of the fake; "));
+}
+END_TEST
+
+START_TEST(fake_describes_itself)
+{
+    struct device_info i;
+    struct device *d = fake_open(NULL, 1);
+    backends[0]->describe(d, &i);
+    ck_assert_str_eq(i.name, "Fake card 71");
+    ck_assert_str_eq(i.arch, "sm_89");
+    ck_assert_str_eq(i.runtime, "CUDA 12.34");
+    ck_assert_ptr_nonnull(strstr(i.library, backends[0]->simulator));
+    ck_assert_int_eq(i.warp, 32);
+    ck_assert_int_eq(i.index, 1);
+    ck_assert(i.simulated);
+    ck_assert_int_eq(i.memory, (int64_t)3 << 30);
+    backends[0]->close(d);
+    ck_assert_int_eq(backends[0]->open(DEVICE_SIMULATED, getenv("FAKE_DIR"), 2, &d, &e),
+                     BACKEND_MISSING);
+    ck_assert_ptr_nonnull(strstr(e.text, "no NVIDIA card 2: 2 found (0 to 1)"));
+    backends[0]->close(NULL);
+}
+END_TEST
+
+/* --- using it --------------------------------------------------------------------------------
+ */
+
+START_TEST(fake_memory)
+{
+    const struct backend *b = backends[0];
+    struct device *d = fake_open(NULL, 0);
+    unsigned char out[1000], in[1000];
+    uint64_t at[40];
+    for (int i = 0; i < 1000; i++)
+        in[i] = (unsigned char)(i * 13);
+    for (int i = 0; i < 40; i++)
+        ck_assert_int_eq(b->alloc(d, 2000, &at[i], &e), 0);
+    ck_assert_int_eq(b->write(d, at[39] + 500, in, 1000, &e), 0);
+    ck_assert_int_eq(b->read(d, at[39] + 500, out, 1000, &e), 0);
+    ck_assert_mem_eq(in, out, 1000);
+    ck_assert_int_eq(b->write(d, at[39] + 1500, in, 1000, &e), BACKEND_REFUSED);
+    ck_assert_ptr_nonnull(strstr(e.text, "cuMemcpyHtoD_v2: FAKE_ERROR (1)"));
+    b->release(d);
+    ck_assert_int_eq(b->read(d, at[0], out, 1, &e), BACKEND_REFUSED);
+    setenv("FAKE", "alloc-fails", 1);
+    ck_assert_int_eq(b->alloc(d, 12345, &at[0], &e), BACKEND_NOMEM);
+    ck_assert_ptr_nonnull(strstr(e.text, "12345"));
+    b->close(d);
+}
+END_TEST
+
+START_TEST(fake_launches)
+{
+    const struct backend *b = backends[0];
+    struct device *d = fake_open(NULL, 0);
+    uint64_t at[3];
+    unsigned char in[256], out[256];
+    struct launch_arg arg[3];
+    struct launch l = {"kernel", {1, 1, 1}, {32, 1, 1}, 0, 3, arg};
+    for (int i = 0; i < 256; i++)
+        in[i] = (unsigned char)(i ^ 0x5c);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(b->alloc(d, 4096 + 256, &at[i], &e), 0);
+        ck_assert_int_eq(b->write(d, at[i], in, 256, &e), 0);
+        arg[i] = (struct launch_arg){&at[i], sizeof at[i]};
+    }
+    ck_assert_int_eq(b->launch(d, &l, &e), BACKEND_REFUSED);
+    ck_assert_ptr_nonnull(strstr(e.text, "no code is loaded"));
+    ck_assert_int_eq(b->load(d, "other", 5, &e), 0);
+    ck_assert_int_eq(b->launch(d, &l, &e), BACKEND_REFUSED);
+    ck_assert_ptr_nonnull(strstr(e.text, "no kernel kernel"));
+    /* Not 0-terminated: the client must see to that. */
+    ck_assert_int_eq(b->load(d, "kernelXXXX", 6, &e), 0);
+    ck_assert_msg(!b->launch(d, &l, &e), "%s", e.text);
+    ck_assert_int_eq(b->read(d, at[2], out, 256, &e), 0);
+    for (int i = 0; i < 256; i++)
+        ck_assert_int_eq(out[i], in[i] ^ in[i] ^ i);
+    l.block[0] = 2048;
+    ck_assert_int_eq(b->launch(d, &l, &e), BACKEND_REFUSED);
+    l.n_arg = 1000;
+    ck_assert_int_eq(b->launch(d, &l, &e), BACKEND_REFUSED);
+    l.n_arg = 3;
+    l.block[0] = 32;
+    setenv("FAKE", "launch-faults:kernel", 1);
+    ck_assert_int_eq(b->launch(d, &l, &e), BACKEND_FAULT);
+    ck_assert_ptr_nonnull(strstr(e.text, "cuLaunchKernel: FAKE_ILLEGAL_ADDRESS (700)"));
+    struct device_stats s = {.instructions = 7};
+    b->stats(d, &s);
+    ck_assert_uint_eq(s.instructions, 0);
+    b->close(d);
+}
+END_TEST
+
+START_TEST(too_new_code_says_what_to_do)
+{
+    struct device *d = fake_open("load-fails", 0);
+    ck_assert_int_eq(backends[0]->load(d, "kernel", 6, &e), BACKEND_REFUSED);
+    ck_assert_ptr_nonnull(strstr(e.text, "cuModuleLoadDataEx: FAKE_PTX (222)"));
+    ck_assert_ptr_nonnull(strstr(e.text, "--code golden"));
+    ck_assert_ptr_nonnull(strstr(e.text, "GPUPARITY_NVRTC"));
+    ck_assert_ptr_nonnull(strstr(e.text, "[fake: line 1: too new]"));
+    backends[0]->close(d);
+}
+END_TEST
+
+/* --- compilers -------------------------------------------------------------------------------
+ */
+
+static void has_options(const struct backend *b, struct fp_mode m, const char *yes,
+                        const char *no)
+{
+    char text[512];
+    b->toolchain->options(b->arch, &m, text, sizeof text);
+    ck_assert_msg(strstr(text, yes) != NULL, "%s lacks %s", text, yes);
+    ck_assert_msg(!no || !strstr(text, no), "%s has %s", text, no);
+}
+
+START_TEST(options_say_the_mode)
+{
+    const struct backend *n = backend_find("cuda"), *a = backend_find("hip");
+    struct fp_mode plain = {.contract = true, .exact_div = true, .exact_sqrt = true};
+    struct fp_mode strict = {.exact_div = true, .exact_sqrt = true};
+    struct fp_mode fast = {.contract = true, .flush = true, .approximate = true};
+    struct fp_mode root = {.contract = true, .exact_div = true};
+    has_options(n, plain, "--gpu-architecture=compute_86", "fast");
+    has_options(n, plain, "--fmad=true --ftz=false --prec-div=true --prec-sqrt=true", NULL);
+    has_options(n, strict, "--fmad=false", "=true --ftz=true");
+    has_options(n, fast, "--ftz=true --prec-div=false --prec-sqrt=false --use_fast_math", NULL);
+    has_options(n, root, "--prec-div=true --prec-sqrt=false", NULL);
+    has_options(a, plain, "--offload-arch=gfx1100", "contract");
+    has_options(a, plain, "-O3", "-fno-hip");
+    has_options(a, strict, "-ffp-contract=off", "flush");
+    has_options(a, fast, "-fgpu-flush-denormals-to-zero", "contract");
+    has_options(a, fast, "-fapprox-func", "-ffast-math");
+    has_options(a, root, "-fno-hip-fp32-correctly-rounded-divide-sqrt", "approx");
+}
+END_TEST
+
+START_TEST(code_runs_where_it_can)
+{
+    const struct backend *n = backend_find("cuda"), *a = backend_find("hip");
+    ck_assert(n->runs("sm_86", "sm_86") && n->runs("sm_120", "sm_86"));
+    ck_assert(!n->runs("sm_80", "sm_86") && !n->runs("gfx1100", "sm_86"));
+    ck_assert(a->runs("gfx1100", "gfx1100") && !a->runs("gfx1101", "gfx1100"));
+    ck_assert_ptr_null(backend_find("cud"));
+}
+END_TEST
+
+START_TEST(compiler_absent)
+{
+    char version[64], library[256];
+    struct code code = {0};
+    struct build_request r = {.source = {"t.cu", ""}};
+    for (int i = 0; backends[i]; i++) {
+        const struct toolchain *t = backends[i]->toolchain;
+        char name[32];
+        snprintf(name, sizeof name, "GPUPARITY_%s", i ? "HIPRTC" : "NVRTC");
+        r.arch = backends[i]->arch;
+        setenv(name, "none", 1);
+        ck_assert_int_eq(t->probe(r.arch, version, 64, library, 256, &e), BACKEND_MISSING);
+        ck_assert_ptr_nonnull(strstr(e.text, "=none"));
+        ck_assert_int_eq(t->build(&r, &code, &e), BACKEND_MISSING);
+        setenv(name, "/nowhere/lib.so", 1);
+        ck_assert_int_eq(t->probe(r.arch, version, 64, library, 256, &e), BACKEND_MISSING);
+        ck_assert_ptr_nonnull(strstr(e.text, "/nowhere/lib.so"));
+        setenv(name, "libm.so.6", 1);
+        ck_assert_int_eq(t->probe(r.arch, version, 64, library, 256, &e), BACKEND_MISSING);
+        ck_assert_ptr_nonnull(strstr(e.text, "has no function"));
+    }
+}
+END_TEST
+
+/* Where there is a compiler: a good source, a bad one, and a warning-free default. */
+START_TEST(compiler_present)
+{
+    const struct backend *b = backends[_i];
+    char version[64], library[256];
+    if (b->toolchain->probe(b->arch, version, 64, library, 256, &e)) {
+        printf("skipped: %s\n", e.text);
+        return;
+    }
+    struct source_file h = {"answer.h", "#define ANSWER 42\n"};
+    struct build_request r = {
+        .source = {"t.cu", "#include \"answer.h\"\nextern \"C\" __global__ void unlikely_name("
+                           "int *p) { *p = ANSWER; }\n"},
+        .n_header = 1,
+        .header = &h,
+        .arch = b->arch,
+        .mode = {true, false, true, true, false}};
+    struct code c = {0};
+    ck_assert_msg(!b->toolchain->build(&r, &c, &e), "%s", e.text);
+    ck_assert_ptr_nonnull(memmem(c.bytes, c.size, "unlikely_name", 13));
+    ck_assert_str_eq(c.version, version);
+    ck_assert_ptr_nonnull(strstr(c.options, b->arch + (_i ? 0 : 3)));
+    code_release(&c);
+    h.text = "#define ANSWER wrong\n";
+    ck_assert_int_eq(b->toolchain->build(&r, &c, &e), BACKEND_BUILD);
+    ck_assert_ptr_nonnull(strstr(c.log, "wrong"));
+    ck_assert_ptr_nonnull(strstr(e.text, "error"));
+    code_release(&c);
+}
+END_TEST
+
+/* --- both simulated devices, one body --------------------------------------------------------
+ */
+
+/* naive_f32 for 2 x 2 x 2 by hand: exact numbers, so no rounding is involved. */
+START_TEST(simulated_multiplies)
+{
+    const struct backend *b = backends[_i];
+    char folder[4096];
+    struct device *d = NULL;
+    struct case_id id;
+    struct code code = {0};
+    struct errinfo why = {0};
+    device_simulator_folder(folder, sizeof folder);
+    if (b->open(DEVICE_SIMULATED, folder, 0, &d, &e)) {
+        printf("skipped: %s\n", e.text);
+        return;
+    }
+    ck_assert_int_eq(caseid_parse("gemm/naive:dtype=f32,m=2,n=2,k=2", &id, &why), 0);
+    ck_assert_msg(!codestore_load(b, b->arch, &id, &code, &why), "%s", why.text);
+    ck_assert_msg(!b->load(d, code.bytes, code.size, &e), "%s", e.text);
+
+    float m[3][4] = {{1, 2, 3, 4}, {5, 6, 7, 8}, {-1, -1, -1, -1}};
+    uint64_t at[3];
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(b->alloc(d, sizeof m[i], &at[i], &e), 0);
+        ck_assert_int_eq(b->write(d, at[i], m[i], sizeof m[i], &e), 0);
+    }
+    int32_t two = 2;
+    int64_t row = 2, column = 1;
+    float alpha = 1, beta = 0;
+    struct launch_arg arg[] = {{&at[0], 8}, {&at[1], 8},  {&at[2], 8}, {&two, 4},
+                               {&two, 4},   {&two, 4},    {&row, 8},   {&column, 8},
+                               {&row, 8},   {&column, 8}, {&alpha, 4}, {&beta, 4}};
+    struct launch l = {"naive_f32", {1, 1, 1}, {16, 16, 1}, 0, 12, arg};
+    ck_assert_msg(!b->launch(d, &l, &e), "%s", e.text);
+    ck_assert_int_eq(b->read(d, at[2], m[2], sizeof m[2], &e), 0);
+    static const float want[4] = {19, 22, 43, 50};
+    ck_assert_mem_eq(m[2], want, sizeof want);
+
+    struct device_stats s;
+    b->stats(d, &s);
+    ck_assert_uint_gt(s.instructions, 8);
+    b->stats(d, &s);
+    ck_assert_uint_eq(s.instructions, 0);
+    l.entry = "naive_f33";
+    ck_assert_int_eq(b->launch(d, &l, &e), BACKEND_REFUSED);
+
+    /* A wild address is a fault with the simulator's own words. */
+    l.entry = "naive_f32";
+    at[2] = 64;
+    ck_assert_int_eq(b->launch(d, &l, &e), BACKEND_FAULT);
+    ck_assert_ptr_nonnull(strstr(e.text, "naive_f32"));
+    b->close(d);
+    code_release(&code);
+}
+END_TEST
+
+START_TEST(simulated_refuses_rubbish)
+{
+    const struct backend *b = backends[_i];
+    char folder[4096], rubbish[5000];
+    struct device *d = NULL;
+    device_simulator_folder(folder, sizeof folder);
+    if (b->open(DEVICE_SIMULATED, folder, 0, &d, &e)) {
+        printf("skipped: %s\n", e.text);
+        return;
+    }
+    for (size_t i = 0; i < sizeof rubbish; i++)
+        rubbish[i] = (char)(i * i * 31 + 7);
+    ck_assert_int_eq(b->load(d, rubbish, sizeof rubbish, &e), BACKEND_REFUSED);
+    ck_assert_int_eq(b->load(d, "", 0, &e), BACKEND_REFUSED);
+    b->close(d);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("driver");
+    TCase *t = tcase_create("driver");
+    tcase_add_test(t, library_absent_or_foreign);
+    tcase_add_test(t, fake_counts);
+    tcase_add_test(t, fake_describes_itself);
+    tcase_add_test(t, fake_memory);
+    tcase_add_test(t, fake_launches);
+    tcase_add_test(t, too_new_code_says_what_to_do);
+    tcase_add_test(t, options_say_the_mode);
+    tcase_add_test(t, code_runs_where_it_can);
+    tcase_add_test(t, compiler_absent);
+    tcase_add_loop_test(t, compiler_present, 0, 2);
+    tcase_add_loop_test(t, simulated_multiplies, 0, 2);
+    tcase_add_loop_test(t, simulated_refuses_rubbish, 0, 2);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
