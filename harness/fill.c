@@ -184,13 +184,12 @@ static uint64_t fill_integer(const struct place *p)
 }
 
 /* Sums of `row` products get a spread of about 2^11 units, so that many lie between two f16 or
- * bf16 numbers, exactly in the middle: spread^2 = row (m^2 / 3)^2. */
+ * bf16 numbers, exactly in the middle: spread^2 = row (m^2 / 3)^2. Short formats round the
+ * larger integers, which leaves integers. */
 static uint64_t fill_ties(const struct place *p)
 {
-    int64_t m = 1, top = 78;
-    if (p->f->kind == DTYPE_KIND_FLOAT && p->f->fraction < 6)
-        top = 2LL << p->f->fraction;
-    while (m < top && sqrt((double)p->row) * (double)((m + 1) * (m + 1)) <= 3.0 * TIES_SPREAD)
+    int64_t m = 1;
+    while (sqrt((double)p->row) * (double)((m + 1) * (m + 1)) <= 3.0 * TIES_SPREAD)
         m++;
     return integer(p, m);
 }
