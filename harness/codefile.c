@@ -32,6 +32,17 @@ static void bytes_digest(const void *bytes, size_t size, char *ret_hex)
 /* --- reading ---------------------------------------------------------------------------------
  */
 
+static enum err grow(const char *path, char **bytes, size_t *room, struct errinfo *e)
+{
+    size_t more_room = *room ? 2 * *room : 1 << 14;
+    char *more = realloc(*bytes, more_room);
+    if (!more)
+        return err_set(e, ERR_NOMEM, "%s: out of memory", path);
+    *bytes = more;
+    *room = more_room;
+    return ERR_OK;
+}
+
 static enum err file_read(const char *path, char **ret_bytes, size_t *ret_size,
                           struct errinfo *e)
 {
@@ -39,19 +50,20 @@ static enum err file_read(const char *path, char **ret_bytes, size_t *ret_size,
     if (fd < 0)
         return err_set(e, errno == ENOENT || errno == ENOTDIR ? ERR_MISSING : ERR_IO, "%s: %s",
                        path, strerror(errno));
-    char *bytes = malloc(CODEFILE_PACKED_MAX + 1);
-    size_t size = 0;
-    ssize_t n = bytes ? 1 : -1;
-    while (n > 0 && size <= CODEFILE_PACKED_MAX) {
-        n = read(fd, bytes + size, CODEFILE_PACKED_MAX + 1 - size);
+    char *bytes = NULL;
+    size_t size = 0, room = 0;
+    ssize_t n = 1;
+    enum err err = ERR_OK;
+    while (!err && n > 0 && size <= CODEFILE_PACKED_MAX) {
+        if (size == room)
+            err = grow(path, &bytes, &room, e);
+        if (!err)
+            n = read(fd, bytes + size, room - size);
         size += n > 0 ? (size_t)n : 0;
     }
-    enum err err = ERR_OK;
-    if (!bytes)
-        err = err_set(e, ERR_NOMEM, "%s: out of memory", path);
-    else if (n < 0)
+    if (!err && n < 0)
         err = err_set(e, ERR_IO, "%s: %s", path, strerror(errno));
-    else if (size > CODEFILE_PACKED_MAX)
+    else if (!err && size > CODEFILE_PACKED_MAX)
         err = err_set(e, ERR_FORMAT, "%s: larger than any kept kernel", path);
     close(fd);
     if (err) {
