@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_HIP_SIM_ADDRESS_H
+#define GPUPARITY_HIP_SIM_ADDRESS_H
+
+#include "exec.h"
+
+/* Where a lane's access goes: a host pointer that is good for `size` bytes. NULL: the fault is
+ * set. Shared and private memory are arrays of the block and the wave, addressed by offsets. */
+
+enum memory_space { SPACE_GLOBAL, SPACE_SHARED, SPACE_PRIVATE };
+
+struct access {
+    const struct inst *inst;
+    uint32_t size;    /* bytes a lane */
+    uint32_t mask;    /* active lanes */
+    bool writes;
+    const char *what; /* "reads", "writes", "updates" */
+};
+
+uint8_t *address_global(struct wave *w, const struct access *a, int lane, uint64_t address);
+uint8_t *address_shared(struct wave *w, const struct access *a, int lane, uint64_t offset);
+uint8_t *address_private(struct wave *w, const struct access *a, int lane, uint64_t offset);
+
+/* The pointers of all active lanes of a flat, global or scratch instruction; others untouched.
+ * spaces may be NULL. Returns WAVE_GOES_ON or WAVE_FAULT. */
+int address_lanes(struct wave *w, const struct access *a, uint8_t *ret_pointer[WAVE_LANES]);
+
+/* The same in shared memory, `offset` added to the address register. */
+int address_ds(struct wave *w, const struct access *a, uint32_t offset,
+               uint8_t *ret_pointer[WAVE_LANES]);
+
+/* Between memory and the registers first, first + 1, ... of all active lanes. */
+void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask, unsigned first,
+                unsigned bytes, enum mem_extend extend);
+void lanes_write(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask,
+                 unsigned first, unsigned bytes, bool high);
+
+#endif
