@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { HDF_REASON_MAX = 200 };
+
 void hdf_begin(void)
 {
     setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
@@ -15,24 +17,31 @@ void hdf_begin(void)
     H5PLset_loading_state(0);
 }
 
+/* The library's innermost reason; of a failed system call only what the system said. */
 static herr_t innermost(unsigned n, const H5E_error2_t *entry, void *context)
 {
+    static const char system_says[] = "error message = '";
     char *text = context;
-    if (n == 0 && entry->desc)
-        snprintf(text, 200, "%s", entry->desc);
+    if (n != 0 || !entry->desc)
+        return 0;
+    const char *start = strstr(entry->desc, system_says);
+    if (start)
+        start += sizeof system_says - 1;
+    else
+        start = entry->desc;
+    snprintf(text, HDF_REASON_MAX, "%.*s", (int)strcspn(start, "'\n"), start);
     return 0;
 }
 
 enum err hdf_error(struct errinfo *e, enum err code, const char *format, ...)
 {
-    char text[384], reason[200] = "";
+    char text[384], reason[HDF_REASON_MAX] = "";
     va_list ap;
     va_start(ap, format);
     vsnprintf(text, sizeof text, format, ap);
     va_end(ap);
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, innermost, reason);
     H5Eclear2(H5E_DEFAULT);
-    reason[strcspn(reason, "\n")] = '\0';
     if (!*reason)
         return err_set(e, code, "%s", text);
     return err_set(e, code, "%s (HDF5: %s)", text, reason);
@@ -70,14 +79,13 @@ enum err hdf_open(const char *path, hid_t *ret_file, struct errinfo *e)
     return ERR_OK;
 }
 
+/* After a failed flush nothing more is asked of the library: H5Fclose would try again, and
+ * crash. */
 enum err hdf_close(hid_t file, struct errinfo *e)
 {
-    enum err err = ERR_OK;
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0)
-        err = hdf_error(e, ERR_IO, "cannot write");
-    if (H5Fclose(file) < 0 && !err)
-        err = hdf_error(e, ERR_IO, "cannot write");
-    return err;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fclose(file) < 0)
+        return hdf_error(e, ERR_IO, "cannot write");
+    return ERR_OK;
 }
 
 /* Room for some dozens of attributes in the object's own header, where a checksum covers them.

@@ -60,15 +60,14 @@ static enum err put_plain(hid_t at, const char *name, hid_t type, hid_t space, b
     hid_t dataset = create_plain(at, name, type, space);
     bool fine = dataset >= 0 &&
                 (empty || H5Dwrite(dataset, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+    enum err err = fine ? ERR_OK : hdf_error(e, ERR_IO, "cannot write the dataset '%s'", name);
     H5Sclose(space);
     H5Tclose(type);
-    if (!fine) {
-        enum err err = hdf_error(e, ERR_IO, "cannot write the dataset '%s'", name);
+    if (fine)
+        *ret_dataset = dataset;
+    else
         H5Dclose(dataset);
-        return err;
-    }
-    *ret_dataset = dataset;
-    return ERR_OK;
+    return err;
 }
 
 enum err hdf_put_tensor(hid_t at, const char *name, const struct tensor *t, hid_t *ret_dataset,

@@ -15,9 +15,9 @@
  *   /run/<r>/env                  attrs: one an environment variable, by its name
  *   /run/<r>/case/<n>             attrs: id, status, reason, mode, *_digest, seconds, ...
  *   /run/<r>/case/<n>/out/<name>  attrs: dtype, role, digest (XXH3-128, as tensor_digest)
- *   /run/<r>/case/<n>/code        the code object that ran (u8); attrs: dtype, digest, compiler,
- *                                 options
- *   /run/<r>/case/<n>/code_log    what the compiler said; attrs: dtype ("text"), digest
+ *   /run/<r>/case/<n>/code        the code object that ran (u8); attrs: dtype, digest,
+ * compiler, options /run/<r>/case/<n>/code_log    what the compiler said; attrs: dtype
+ * ("text"), digest
  *
  * The attributes of runs and cases are one list, record.def. f16, bf16 and e5m2 are HDF5
  * floating types of their own, so h5dump prints numbers; e4m3, tf32, fnuz and codes as their

@@ -68,12 +68,12 @@ static enum err catalog_unpack(const struct bytes *in, struct catalog *c, struct
 {
     struct catalog_head head;
     if (in->size < sizeof head)
-        return err_set(e, ERR_FORMAT, "damaged");
+        return err_set(e, ERR_FORMAT, "a damaged file");
     memcpy(&head, in->data, sizeof head);
     size_t left = in->size - sizeof head;
     if (head.runs > left || head.cases > left - head.runs ||
         head.outs != left - head.runs - head.cases)
-        return err_set(e, ERR_FORMAT, "damaged");
+        return err_set(e, ERR_FORMAT, "a damaged file");
     memcpy(c->tool, head.tool, sizeof head.tool);
     memcpy(c->version, head.version, sizeof head.version);
     memcpy(c->created, head.created, sizeof head.created);
@@ -119,13 +119,14 @@ static bool catalog_fits(const struct catalog *c)
 
 struct catalog_work {
     int fd;
+    const char *path;
 };
 
 static enum err walk_in_child(void *context, struct bytes *out, struct errinfo *e)
 {
     const struct catalog_work *w = context;
     struct catalog c = {0};
-    enum err err = catalog_walk(w->fd, &c, e);
+    enum err err = catalog_walk(w->fd, w->path, &c, e);
     if (!err)
         err = catalog_pack(&c, out, e);
     catalog_release(&c);
@@ -149,34 +150,38 @@ static enum err check_plain_file(int fd, uint64_t *ret_size, struct errinfo *e)
     return ERR_OK;
 }
 
-static enum err read_guarded(int fd, struct catalog *ret_catalog, struct errinfo *e)
+/* Names the file once, whoever found the damage. */
+static enum err run_guarded(int fd, const char *path, uint64_t size, struct bytes *ret_answer,
+                            struct errinfo *e)
 {
-    uint64_t size = 0;
-    TRY(check_plain_file(fd, &size, e));
-    struct guard g = {.what = "damaged file: the HDF5 library",
+    char what[300];
+    snprintf(what, sizeof what, "%.200s: a damaged file: the HDF5 library", path);
+    struct guard g = {.what = what,
                       .crash = ERR_FORMAT,
                       .seconds = 60 + (unsigned)(size >> 24),
                       .memory = ((size_t)256 << 20) + 16 * (size_t)size};
-    struct catalog_work work = {.fd = fd};
-    struct bytes answer;
-    TRY(guard_run(&g, walk_in_child, &work, &answer, e));
+    struct catalog_work work = {fd, path};
+    return guard_run(&g, walk_in_child, &work, ret_answer, e);
+}
 
+enum err catalog_read(int fd, const char *path, struct catalog *ret_catalog, struct errinfo *e)
+{
+    uint64_t size = 0;
+    struct bytes answer = {0};
     struct catalog c = {0};
-    enum err err = catalog_unpack(&answer, &c, e);
+    enum err err = check_plain_file(fd, &size, e);
+    if (err)
+        return err_context(e, err, "%s", path);
+    TRY(run_guarded(fd, path, size, &answer, e));
+    err = catalog_unpack(&answer, &c, e);
     bytes_release(&answer);
     if (!err && !catalog_fits(&c))
-        err = err_set(e, ERR_FORMAT, "damaged file");
+        err = err_set(e, ERR_FORMAT, "%s: a damaged file", path);
     if (err)
         catalog_release(&c);
     else
         *ret_catalog = c;
     return err;
-}
-
-enum err catalog_read(int fd, const char *path, struct catalog *ret_catalog, struct errinfo *e)
-{
-    enum err err = read_guarded(fd, ret_catalog, e);
-    return err ? err_context(e, err, "%s", path) : ERR_OK;
 }
 
 /* --- bytes --- */

@@ -53,7 +53,7 @@ struct catalog_out *catalog_out_at(const struct catalog *c, int64_t i);
 enum err catalog_read(int fd, const char *path, struct catalog *ret_catalog, struct errinfo *e);
 
 /* The same in this process: for use inside guard_run. */
-enum err catalog_walk(int fd, struct catalog *ret_catalog, struct errinfo *e);
+enum err catalog_walk(int fd, const char *path, struct catalog *ret_catalog, struct errinfo *e);
 
 /* The bytes at a place, checked against the digest; the caller owns them (free). ERR_FORMAT
  * when the file is shorter now, or the bytes are damaged. */

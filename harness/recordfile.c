@@ -221,16 +221,6 @@ enum err recordfile_put_case(hid_t file, int run, int64_t index,
     return err;
 }
 
-enum err recordfile_copy_case(hid_t file, int run, int64_t index, hid_t from_file,
-                              const char *from_group, struct errinfo *e)
-{
-    char path[64];
-    snprintf(path, sizeof path, "run/%d/case/%" PRId64, run, index);
-    if (H5Ocopy(from_file, from_group, file, path, H5P_DEFAULT, H5P_DEFAULT) < 0)
-        return hdf_error(e, ERR_IO, "cannot copy a case");
-    return ERR_OK;
-}
-
 enum err recordfile_close(hid_t file, const char *path, struct errinfo *e)
 {
     TRY(hdf_close(file, e));

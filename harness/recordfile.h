@@ -26,10 +26,6 @@ struct recordfile_case {
 enum err recordfile_put_case(hid_t file, int run, int64_t index,
                              const struct recordfile_case *c, struct errinfo *e);
 
-/* Copies a case group of another file, which stays open, to /run/<run>/case/<index>. */
-enum err recordfile_copy_case(hid_t file, int run, int64_t index, hid_t from_file,
-                              const char *from_group, struct errinfo *e);
-
 /* Closes and makes it durable. */
 enum err recordfile_close(hid_t file, const char *path, struct errinfo *e);
 

@@ -17,12 +17,6 @@ uint64_t folder_hash(const char *id)
     return XXH3_64bits(id, strlen(id));
 }
 
-char *folder_path(const struct folder *f, const char *name)
-{
-    char *path;
-    return asprintf(&path, "%s/%s", f->folder, name) < 0 ? NULL : path;
-}
-
 void folder_name(const struct folder *f, int run, int64_t ordinal, const char *id,
                  char *ret_name)
 {
@@ -233,7 +227,26 @@ void folder_close(struct folder *f)
     *f = (struct folder){0};
 }
 
-/* --- renaming --- */
+/* --- writing --- */
+
+enum err folder_make_new(struct folder *f, guard_work *work, void *context, const char **path,
+                         struct errinfo *e)
+{
+    static const struct guard writer = {.what = "writing with the HDF5 library",
+                                        .crash = ERR_IO};
+    char name[96], *full;
+    folder_new_name(name);
+    if (asprintf(&full, "%s/%s", f->folder, name) < 0)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    unlinkat(f->folder_fd, name, 0);
+    *path = full;
+    enum err err = guard_run(&writer, work, context, NULL, e);
+    if (err)
+        unlinkat(f->folder_fd, name, 0);
+    *path = NULL;
+    free(full);
+    return err;
+}
 
 enum err folder_commit(struct folder *f, const char *name, struct errinfo *e)
 {

@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_RECORDFOLDER_H
 #define GPUPARITY_RECORDFOLDER_H
 
+#include "guard.h"
 #include "record.h"
 
 /* The folder PATH.partial/ of a record that is being written.
@@ -62,9 +63,6 @@ enum err folder_commit(struct folder *f, const char *name, struct errinfo *e);
 
 /* new-<pid> becomes PATH, durably, and the folder goes. */
 enum err folder_finish(struct folder *f, struct errinfo *e);
-
-/* The full path of a name in the folder, owned; NULL when out of memory. */
-char *folder_path(const struct folder *f, const char *name);
 
 uint64_t folder_hash(const char *id);
 

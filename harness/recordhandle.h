@@ -14,4 +14,14 @@ struct record {
     struct catalog catalog;
 };
 
+/* Opens a record whose file is open already, and takes `fd` over, also on failure. `walk` is
+ * catalog_read, or catalog_walk inside guard_run. */
+typedef enum err record_walk(int fd, const char *path, struct catalog *ret_catalog,
+                             struct errinfo *e);
+enum err record_open_fd(int fd, const char *path, record_walk *walk, struct record **ret_record,
+                        struct errinfo *e);
+
+/* Packs what the folder lists, in its order, into its new-<pid>, and reads that back. */
+enum err record_pack(struct folder *f, struct errinfo *e);
+
 #endif

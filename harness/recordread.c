@@ -7,24 +7,33 @@
 #include <string.h>
 #include <unistd.h>
 
-enum err record_open(const char *path, struct record **ret_record, struct errinfo *e)
+enum err record_open_fd(int fd, const char *path, record_walk *walk, struct record **ret_record,
+                        struct errinfo *e)
 {
     struct record *r = calloc(1, sizeof *r);
-    if (!r)
+    char *copy = strdup(path);
+    if (!r || !copy) {
+        free(r);
+        free(copy);
+        close(fd);
         return err_set(e, ERR_NOMEM, "out of memory");
-    r->path = strdup(path);
-    r->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    enum err err = ERR_OK;
-    if (r->fd < 0)
-        err = err_set(e, ERR_IO, "cannot open %s: %s", path, strerror(errno));
-    else
-        err = catalog_read(r->fd, path, &r->catalog, e);
-    if (err) {
-        record_close(r);
-        return err;
     }
-    *ret_record = r;
-    return ERR_OK;
+    r->fd = fd;
+    r->path = copy;
+    enum err err = walk(fd, path, &r->catalog, e);
+    if (err)
+        record_close(r);
+    else
+        *ret_record = r;
+    return err;
+}
+
+enum err record_open(const char *path, struct record **ret_record, struct errinfo *e)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return err_set(e, ERR_IO, "cannot open %s: %s", path, strerror(errno));
+    return record_open_fd(fd, path, catalog_read, ret_record, e);
 }
 
 int record_run_count(const struct record *r)

@@ -157,7 +157,7 @@ struct verdict_of_file {
 
 static enum err read_whole(int fd, struct catalog *c, struct errinfo *e)
 {
-    TRY(catalog_walk(fd, c, e));
+    TRY(catalog_walk(fd, "", c, e));
     if (catalog_run_count(c) != 1 || catalog_case_count(c) != 1)
         return err_set(e, ERR_FORMAT, "not one case");
     return catalog_verify(fd, c, e);

@@ -342,24 +342,31 @@ static enum err walk_runs(const struct walk *w, struct errinfo *e)
     return err;
 }
 
-enum err catalog_walk(int fd, struct catalog *ret_catalog, struct errinfo *e)
+static enum err walk_file(int fd, struct catalog *c, struct errinfo *e)
 {
-    char path[64];
+    char name[64];
     struct stat s;
-    struct catalog c = {0};
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     if (fstat(fd, &s))
         return err_set(e, ERR_IO, "cannot read");
-    struct walk w = {.file_size = (uint64_t)s.st_size, .catalog = &c};
+    struct walk w = {.file_size = (uint64_t)s.st_size, .catalog = c};
     hdf_begin();
-    TRY(hdf_open(path, &w.file, e));
+    TRY(hdf_open(name, &w.file, e));
     enum err err = walk_root(&w, e);
     if (!err)
         err = walk_runs(&w, e);
     H5Fclose(w.file);
-    if (err)
-        catalog_release(&c);
-    else
-        *ret_catalog = c;
     return err;
+}
+
+enum err catalog_walk(int fd, const char *path, struct catalog *ret_catalog, struct errinfo *e)
+{
+    struct catalog c = {0};
+    enum err err = walk_file(fd, &c, e);
+    if (err) {
+        catalog_release(&c);
+        return err_context(e, err, "%s", path);
+    }
+    *ret_catalog = c;
+    return ERR_OK;
 }

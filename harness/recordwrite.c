@@ -9,12 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guard.h"
 #include "recordfile.h"
 #include "recordresume.h"
 #include "text.h"
-
-static const struct guard writer = {.what = "writing with the HDF5 library", .crash = ERR_IO};
 
 enum err record_create(const char *path, bool resume, bool replace, struct record **ret_record,
                        struct errinfo *e)
@@ -170,24 +167,6 @@ static enum err write_case(void *context, struct bytes *out, struct errinfo *e)
     return recordfile_close(file, w->path, e);
 }
 
-/* Runs `work` on the folder's new-<pid>; when it fails nothing is left of that. */
-static enum err make_new(struct folder *f, guard_work *work, void *context, const char **path,
-                         struct errinfo *e)
-{
-    char name[96];
-    folder_new_name(name);
-    char *full = folder_path(f, name);
-    if (!full)
-        return err_set(e, ERR_NOMEM, "out of memory");
-    unlinkat(f->folder_fd, name, 0);
-    *path = full;
-    enum err err = guard_run(&writer, work, context, NULL, e);
-    if (err)
-        unlinkat(f->folder_fd, name, 0);
-    free(full);
-    return err;
-}
-
 static enum err store_case(struct folder *f, int run, int64_t ordinal, const char *id,
                            struct errinfo *e)
 {
@@ -219,7 +198,7 @@ enum err record_put_case(struct record *r, int run, int64_t ordinal,
     if (ordinal < 0 || ordinal > 999999999999999999)
         return err_set(e, ERR_USAGE, "the ordinal %" PRId64 " is out of range", ordinal);
     w.run = &r->folder.run[run].head;
-    enum err err = make_new(&r->folder, write_case, &w, &w.path, e);
+    enum err err = folder_make_new(&r->folder, write_case, &w, &w.path, e);
     if (!err)
         err = store_case(&r->folder, run, ordinal, mended.id, e);
     return err ? err_context(e, err, "%s: %s", r->folder.path, mended.id) : ERR_OK;
@@ -237,89 +216,11 @@ static int compare_cases(const void *a, const void *b)
     return strcmp(x->id, y->id);
 }
 
-struct pack_work {
-    const char *path;
-    const struct folder *folder;
-    hid_t base;
-};
-
-static enum err pack_file(const struct pack_work *w, hid_t file, const struct folder_case *c,
-                          int64_t index, struct errinfo *e)
-{
-    hid_t from;
-    char *path = folder_path(w->folder, c->file);
-    if (!path)
-        return err_set(e, ERR_NOMEM, "out of memory");
-    enum err err = hdf_open(path, &from, e);
-    free(path);
-    TRY(err);
-    err = recordfile_copy_case(file, c->run, index, from, "run/0/case/0", e);
-    H5Fclose(from);
-    return err;
-}
-
-static enum err pack_case(struct pack_work *w, hid_t file, const struct folder_case *c,
-                          int64_t index, struct errinfo *e)
-{
-    char group[64];
-    if (c->file)
-        return pack_file(w, file, c, index, e);
-    if (w->base < 0) {
-        snprintf(group, sizeof group, "/proc/self/fd/%d", w->folder->base_fd);
-        TRY(hdf_open(group, &w->base, e));
-    }
-    snprintf(group, sizeof group, "run/%d/case/%" PRId64, c->base_run, c->index);
-    return recordfile_copy_case(file, c->run, index, w->base, group, e);
-}
-
-static enum err pack_all(void *context, struct bytes *out, struct errinfo *e)
-{
-    struct pack_work *w = context;
-    const struct folder *f = w->folder;
-    hid_t file;
-    (void)out;
-    hdf_begin();
-    TRY(recordfile_create(w->path, &file, e));
-    for (int r = 0; r < f->n_run; r++)
-        TRY(recordfile_put_run(file, r, &f->run[r].head, e));
-    int64_t index = 0;
-    for (int64_t i = 0; i < f->count; i++) {
-        const struct folder_case *c = &f->cases[i];
-        index = i && f->cases[i - 1].run == c->run ? index + 1 : 0;
-        enum err err = pack_case(w, file, c, index, e);
-        if (err)
-            return err_context(e, err, "%s", c->id);
-    }
-    return recordfile_close(file, w->path, e);
-}
-
-/* The cases' own files go only after the packed one has been read back. */
-static enum err check_packed(const struct folder *f, struct errinfo *e)
-{
-    char name[96];
-    struct catalog c = {0};
-    folder_new_name(name);
-    int fd = openat(f->folder_fd, name, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return err_set(e, ERR_IO, "cannot open %s/%s: %s", f->folder, name, strerror(errno));
-    enum err err = catalog_read(fd, name, &c, e);
-    if (!err && (catalog_run_count(&c) != f->n_run || catalog_case_count(&c) != f->count))
-        err = err_set(e, ERR_IO, "cases were lost");
-    if (!err)
-        err = catalog_verify(fd, &c, e);
-    catalog_release(&c);
-    close(fd);
-    return err;
-}
-
 static enum err finish(struct folder *f, struct errinfo *e)
 {
-    struct pack_work w = {.folder = f, .base = H5I_INVALID_HID};
     if (f->count)
         qsort(f->cases, (size_t)f->count, sizeof *f->cases, compare_cases);
-    enum err err = make_new(f, pack_all, &w, &w.path, e);
-    if (!err)
-        err = check_packed(f, e);
+    enum err err = record_pack(f, e);
     if (err)
         return err_context(e, err,
                            "cannot make %s (every case is still in %s; --resume goes on)",
