@@ -131,14 +131,21 @@ static enum err read_out(const struct walk *w, hid_t dataset, struct catalog_out
     return get_place(w, dataset, size, &o->place, e);
 }
 
+static enum err open_and_read_out(const struct walk *w, hid_t outs, struct catalog_out *o,
+                                  struct errinfo *e)
+{
+    hid_t dataset;
+    TRY(hdf_open_dataset(outs, o->name, &dataset, e));
+    enum err err = read_out(w, dataset, o, e);
+    H5Dclose(dataset);
+    return err;
+}
+
 static enum err walk_out(const struct walk *w, hid_t outs, int64_t i, struct errinfo *e)
 {
     struct catalog_out o = {0};
-    hid_t dataset;
     TRY(hdf_name(outs, i, o.name, sizeof o.name, e));
-    TRY(hdf_open_dataset(outs, o.name, &dataset, e));
-    enum err err = read_out(w, dataset, &o, e);
-    H5Dclose(dataset);
+    enum err err = open_and_read_out(w, outs, &o, e);
     if (err)
         return err_context(e, err, "out/%s", o.name);
     return bytes_append(&w->catalog->outs, &o, sizeof o, e);
@@ -206,17 +213,20 @@ static enum err read_case(const struct walk *w, hid_t group, struct catalog_case
     return walk_optional(w, group, "code_log", read_log, &c->log, e);
 }
 
-static enum err walk_case(const struct walk *w, hid_t cases, int64_t index, struct errinfo *e)
+static enum err walk_case(const struct walk *w, hid_t cases, int run, int64_t index,
+                          struct errinfo *e)
 {
     char name[24];
     struct catalog_case c = {0};
-    hid_t group;
+    hid_t group = H5I_INVALID_HID;
     snprintf(name, sizeof name, "%" PRId64, index);
-    TRY(hdf_open_group(cases, name, &group, e));
-    enum err err = read_case(w, group, &c, e);
-    H5Gclose(group);
+    enum err err = hdf_open_group(cases, name, &group, e);
+    if (!err) {
+        err = read_case(w, group, &c, e);
+        H5Gclose(group);
+    }
     if (err)
-        return err_context(e, err, "case/%s", name);
+        return err_context(e, err, "/run/%d/case/%s", run, name);
     return bytes_append(&w->catalog->cases, &c, sizeof c, e);
 }
 
@@ -244,16 +254,13 @@ static enum err check_unique(const struct walk *w, const struct catalog_run *r,
     return err;
 }
 
-static enum err walk_cases(const struct walk *w, hid_t group, struct catalog_run *r,
+static enum err walk_cases(const struct walk *w, hid_t cases, int run, struct catalog_run *r,
                            struct errinfo *e)
 {
-    hid_t cases;
-    TRY(hdf_open_group(group, "case", &cases, e));
     r->first_case = catalog_case_count(w->catalog);
     enum err err = hdf_count(cases, &r->n_case, e);
     for (int64_t i = 0; i < r->n_case && !err; i++)
-        err = walk_case(w, cases, i, e);
-    H5Gclose(cases);
+        err = walk_case(w, cases, run, i, e);
     return err ? err : check_unique(w, r, e);
 }
 
@@ -282,30 +289,35 @@ static enum err read_env(hid_t env, struct record_run *run, struct errinfo *e)
     return ERR_OK;
 }
 
-static enum err read_run(const struct walk *w, hid_t group, struct catalog_run *r,
+/* The run's own groups; the caller closes `ret_cases`. */
+static enum err read_run(hid_t group, struct record_run *run, hid_t *ret_cases,
                          struct errinfo *e)
 {
     hid_t env;
-    TRY(get_fields(group, record_run_fields, &r->head, e));
+    TRY(get_fields(group, record_run_fields, run, e));
     TRY(hdf_open_group(group, "env", &env, e));
-    enum err err = read_env(env, &r->head, e);
+    enum err err = read_env(env, run, e);
     H5Gclose(env);
     TRY(err);
-    return walk_cases(w, group, r, e);
+    return hdf_open_group(group, "case", ret_cases, e);
 }
 
-static enum err walk_run(const struct walk *w, hid_t runs, int64_t index, struct errinfo *e)
+static enum err walk_run(const struct walk *w, hid_t runs, int run, struct errinfo *e)
 {
     char name[24];
     struct catalog_run r = {0};
-    hid_t group;
-    snprintf(name, sizeof name, "%" PRId64, index);
-    TRY(hdf_open_group(runs, name, &group, e));
-    enum err err = read_run(w, group, &r, e);
-    H5Gclose(group);
+    hid_t group = H5I_INVALID_HID, cases = H5I_INVALID_HID;
+    snprintf(name, sizeof name, "%d", run);
+    enum err err = hdf_open_group(runs, name, &group, e);
+    if (!err) {
+        err = read_run(group, &r.head, &cases, e);
+        H5Gclose(group);
+    }
     if (err)
         return err_context(e, err, "/run/%s", name);
-    return bytes_append(&w->catalog->runs, &r, sizeof r, e);
+    err = walk_cases(w, cases, run, &r, e);
+    H5Gclose(cases);
+    return err ? err : bytes_append(&w->catalog->runs, &r, sizeof r, e);
 }
 
 static enum err walk_root(const struct walk *w, struct errinfo *e)
@@ -337,7 +349,7 @@ static enum err walk_runs(const struct walk *w, struct errinfo *e)
     if (!err && n > RECORD_RUN_MAX)
         err = err_set(e, ERR_FORMAT, "%" PRId64 " runs; at most %d", n, RECORD_RUN_MAX);
     for (int64_t i = 0; i < n && !err; i++)
-        err = walk_run(w, runs, i, e);
+        err = walk_run(w, runs, (int)i, e);
     H5Gclose(runs);
     return err;
 }
