@@ -31,11 +31,10 @@ static bool is_overflow_value(const struct reference *r, enum dtype d, uint64_t 
     return dtype_is_inf(d, bits) && (dtype_value(d, bits) > 0) == (r->value > 0);
 }
 
+/* x - value is exact where they are near each other, and else much larger than the tail. */
 static double gap(double x, const struct reference *r)
 {
-    double s = x - r->value, bb = s - x;
-    double rest = (x - (s - bb)) + (-r->value - bb);
-    return isfinite(s) ? s + (rest - r->tail) : s;
+    return (x - r->value) - r->tail;
 }
 
 /* Could a result within the bound have been rounded to the overflow value? */

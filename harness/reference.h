@@ -38,7 +38,7 @@ enum judgement {
 };
 enum judgement reference_judge(const struct reference *r, enum dtype d, uint64_t bits);
 
-/* bits - value - tail, within 2^-50 of itself, Inf where a double cannot hold it; both finite.
+/* bits - value - tail, within 2^-51 of itself, Inf where a double cannot hold it; both finite.
  */
 double reference_error(const struct reference *r, enum dtype d, uint64_t bits);
 

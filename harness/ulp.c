@@ -66,17 +66,7 @@ double ulp_size(enum dtype d, double x)
 static int sum_exponent(double value, double tail)
 {
     bool is_power = (double_bits(value) & ((1ULL << 52) - 1)) == 0;
-    if (value == 0)
-        return exponent_of(tail);
     return exponent_of(value) - (is_power && tail != 0 && (tail > 0) != (value > 0));
-}
-
-/* a + b = sum + rest, exactly. */
-static double two_sum(double a, double b, double *ret_rest)
-{
-    double s = a + b, bb = s - a;
-    *ret_rest = (a - (s - bb)) + (b - bb);
-    return s;
 }
 
 __extension__ typedef __int128 wide_int;
@@ -89,8 +79,8 @@ double ulp_error(enum dtype d, uint64_t bits, double value, double tail)
     if (fabs(x) >= 0x1p1000 || fabs(value) >= 0x1p1000)
         scale = 0x1p-8;
 
-    double rest, s = two_sum(x * scale, -value * scale, &rest);
-    double error = s + (rest + (low - tail) * scale);
+    /* x - value is exact where they are near each other, and else much larger than the tail. */
+    double error = (x * scale - value * scale) + (low - tail) * scale;
     error /= binade_ulp(d, sum_exponent(value, tail)) * scale;
     return error > ULP_ERROR_MAX    ? ULP_ERROR_MAX
            : error < -ULP_ERROR_MAX ? -ULP_ERROR_MAX

@@ -23,7 +23,7 @@ double ulp_size(enum dtype d, double x);
  * (bits - value - tail) / ulp_size(value + tail), signed. The difference is taken without loss.
  * At a power of two the ulp is the one of the binade the reference lies in (the sign of the
  * tail decides when value is a power of two; |tail| <= ulp(value)/2). `bits` and value must be
- * finite. Within 2^-50 relative; saturates at +-ULP_ERROR_MAX, which only f64 can reach, so
+ * finite. Within 2^-51 relative; saturates at +-ULP_ERROR_MAX, which only f64 can reach, so
  * that squares can be summed. INT and UINT: the difference. */
 #define ULP_ERROR_MAX 0x1p480
 double ulp_error(enum dtype d, uint64_t bits, double value, double tail);

@@ -113,7 +113,7 @@ static void check_error(enum dtype d, uint64_t bits, double value, double tail, 
     }
     mpfr_sub_d(r, x, got, MPFR_RNDN);
     double off = fabs(mpfr_get_d(r, MPFR_RNDN)), want = mpfr_get_d(x, MPFR_RNDN);
-    if (!(off <= fabs(want) * 0x1p-40)) /* ck_assert itself is slow */
+    if (!(off <= fabs(want) * 0x1p-51)) /* ck_assert itself is slow */
         ck_abort_msg("%s %#llx against %a + %a: %a, not %a", dtype_info(d)->name,
                      (unsigned long long)bits, value, tail, got, want);
 }
