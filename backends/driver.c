@@ -59,7 +59,9 @@ enum backend_status VN(driver_check)(const struct device *d, enum runtime_functi
         return BACKEND_OK;
     const char *name = NULL, *words = NULL;
     VN(vendor_error)(&d->api, code, &name, &words);
-    const char *own = d->sim_last_fault ? d->sim_last_fault() : NULL;
+    bool tells = function == RUNTIME_launch || function == RUNTIME_synchronize ||
+                 function == RUNTIME_module_load;
+    const char *own = d->sim_last_fault && tells ? d->sim_last_fault() : NULL;
     const char *hint = code_hint(code);
     return backend_fail(e, code_status(code), "%s: %s (%d): %s%s%s",
                         runtime_symbols[function].name, name ? name : "unnamed error", code,

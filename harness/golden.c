@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,9 +247,5 @@ enum err golden_code_regenerate(FILE *out, const struct backend *b, bool force, 
     ret_tally->written = r.tally.written;
     ret_tally->removed = r.tally.removed;
     ret_tally->failed = r.tally.failed;
-    fprintf(out,
-            "%d of %d kept kernels are fresh, %" PRId64 " KiB in all; %d made, %d failed\n",
-            ret_tally->fresh, ret_tally->files, (ret_tally->bytes + 1023) / 1024,
-            ret_tally->written, ret_tally->failed);
     return ERR_OK;
 }

@@ -58,6 +58,10 @@ void folder_name(const struct folder *f, int run, int64_t ordinal, const char *i
                  char *ret_name);
 void folder_new_name(char *ret_name);
 
+/* Writes new-<pid> by `work`, under a guard: `*path` is its full path while `work` runs. */
+enum err folder_make_new(struct folder *f, guard_work *work, void *context, const char **path,
+                         struct errinfo *e);
+
 /* new-<pid> becomes `name`, durably; ERR_IO. */
 enum err folder_commit(struct folder *f, const char *name, struct errinfo *e);
 

@@ -94,6 +94,19 @@ static enum err put_failure(struct run *r, int64_t place, enum record_status sta
 /* --- workers ---------------------------------------------------------------------------------
  */
 
+/* The next case starts before this one is stored, which takes a while. */
+static enum err worker_done(struct run *r, struct worker *w, struct worker_result *result,
+                            struct errinfo *e)
+{
+    int64_t place = w->place;
+    int64_t next = w->state == WORKER_IDLE ? next_place(r) : -1;
+    if (next >= 0)
+        worker_give(w, next);
+    enum err err = put_result(r, place, result, e);
+    worker_result_release(result);
+    return err;
+}
+
 static enum err worker_event(struct run *r, struct worker *w, enum worker_event event,
                              struct worker_result *result, struct errinfo *e)
 {
@@ -104,8 +117,7 @@ static enum err worker_event(struct run *r, struct worker *w, enum worker_event 
         worker_give(w, w->place);
         break;
     case WORKER_DONE:
-        err = put_result(r, w->place, result, e);
-        worker_result_release(result);
+        err = worker_done(r, w, result, e);
         break;
     case WORKER_FAILED:
         err = put_failure(r, w->place, RECORD_SKIPPED, seconds, w->words, e);

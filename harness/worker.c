@@ -171,7 +171,7 @@ static enum worker_event worker_died(struct worker *w)
     int status = 0;
     worker_phase(w, phase, sizeof phase);
     /* Its socket is closed; the process itself may take a moment more. */
-    double until = child_clock() + 2;
+    double until = child_clock() + 0.5;
     bool ended = child_ended(&w->child, &status);
     while (!ended && child_clock() < until) {
         usleep(1000);

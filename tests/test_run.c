@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -562,6 +563,36 @@ START_TEST(interrupted_and_resumed)
 }
 END_TEST
 
+/* kill -9 of the whole program: no worker survives it. Orphans come to this process. */
+START_TEST(killed_leaves_no_worker)
+{
+    struct caselist l = parsed(SOME);
+    int status = 0;
+    fake_use("launch-hang:naive_f16");
+    ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    pid_t program = fork();
+    if (program == 0) {
+        struct record *r = NULL;
+        (void)run_some(&l, (struct run_options){.timeout = 60}, false, &r);
+        _exit(0);
+    }
+    usleep(300000);
+    kill(program, SIGKILL);
+    ck_assert_int_eq(waitpid(program, &status, 0), program);
+    ck_assert(WIFSIGNALED(status));
+    ck_assert_int_gt(waitpid(-1, &status, 0), 0);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    ck_assert_int_eq(waitpid(-1, &status, 0), -1);
+
+    struct record *r = NULL;
+    setenv("FAKE", "", 1);
+    ck_assert_msg(!run_some(&l, (struct run_options){0}, true, &r), "%s", e.text);
+    ck_assert_msg(!record_finish(r, &e), "%s", e.text);
+    record_close(r);
+    caselist_release(&l);
+}
+END_TEST
+
 /* --- what the user says ----------------------------------------------------------------------
  */
 
@@ -629,6 +660,7 @@ int main(void)
     tcase_add_loop_test(t, jobs_change_nothing, 2, 5);
     tcase_add_test(t, shards_make_up_the_whole);
     tcase_add_test(t, interrupted_and_resumed);
+    tcase_add_test(t, killed_leaves_no_worker);
     tcase_add_test(t, devices_by_name);
     tcase_add_test(t, device_settles);
     suite_add_tcase(s, t);
