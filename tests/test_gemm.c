@@ -47,19 +47,25 @@ static struct oracle oracle_of(const struct whole *w, int which, int threads)
     return o;
 }
 
-/* Elements of op(A) and op(B), looked up apart from the oracle's packing. */
+/* Element (i, l) of matrix z, contracted index l, looked up apart from the family's formulas.
+ */
+static double element(const struct whole *w, int which, int64_t z, int64_t i, int64_t l)
+{
+    const struct tensor *t = w->at[which];
+    const struct case_tensor *plan = &w->plan.tensor[which];
+    int64_t rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];
+    int64_t within = plan->axis == t->rank - 1 ? i * columns + l : l * columns + i;
+    return tensor_value(t, z * rows * columns + within);
+}
+
 static double element_a(const struct whole *w, int64_t i, int64_t l)
 {
-    const struct tensor *t = w->at[GEMM_A];
-    bool swapped = w->plan.tensor[GEMM_A].axis == 0;
-    return tensor_value(t, swapped ? l * t->dim[1] + i : i * t->dim[1] + l);
+    return element(w, GEMM_A, 0, i, l);
 }
 
 static double element_b(const struct whole *w, int64_t l, int64_t j)
 {
-    const struct tensor *t = w->at[GEMM_B];
-    bool swapped = w->plan.tensor[GEMM_B].axis == 1;
-    return tensor_value(t, swapped ? j * t->dim[1] + l : l * t->dim[1] + j);
+    return element(w, GEMM_B, 0, j, l);
 }
 
 /* --- the plan --------------------------------------------------------------------------------
@@ -79,13 +85,13 @@ START_TEST(plan_of_a_plain_case)
     ck_assert_uint_eq(l->grid[1], 5);
     ck_assert_uint_eq(l->grid[2], 1);
     ck_assert_uint_eq(l->block[0] * l->block[1] * l->block[2], 256);
-    const int64_t want[] = {65, 129, 200, 200, 1, 129, 1};
-    ck_assert_int_eq(l->n_arg, 12);
+    const int64_t want[] = {65, 129, 200, 200, 1, 65 * 200, 129, 1, 200 * 129};
+    ck_assert_int_eq(l->n_arg, 14);
     for (int i = 0; i < 3; i++)
         ck_assert(l->arg[i].kind == CASE_ARG_TENSOR && l->arg[i].tensor == i);
-    for (int i = 0; i < 7; i++)
+    for (int i = 0; i < 9; i++)
         ck_assert_int_eq(l->arg[3 + i].i, want[i]);
-    ck_assert(l->arg[10].kind == CASE_ARG_F32 && l->arg[10].f == 0.5f && l->arg[11].f == 0);
+    ck_assert(l->arg[12].kind == CASE_ARG_F32 && l->arg[12].f == 0.5f && l->arg[13].f == 0);
     whole_release(&w);
 }
 END_TEST
@@ -94,8 +100,8 @@ START_TEST(plan_of_transposes)
 {
     struct whole w;
     whole_init(&w, "gemm/naive:m=5,n=6,k=7,ta=1,tb=1,beta=2");
-    const int64_t want[] = {1, 5, 1, 7};
-    for (int i = 0; i < 4; i++)
+    const int64_t want[] = {1, 5, 35, 1, 7, 42};
+    for (int i = 0; i < 6; i++)
         ck_assert_int_eq(w.plan.launch[0].arg[6 + i].i, want[i]);
     ck_assert(w.plan.tensor[GEMM_A].dim[0] == 7 && w.plan.tensor[GEMM_A].dim[1] == 5);
     ck_assert(w.plan.tensor[GEMM_B].dim[0] == 6 && w.plan.tensor[GEMM_B].dim[1] == 7);
@@ -128,7 +134,7 @@ START_TEST(plan_of_a_split)
     ck_assert_int_eq(w.plan.n_launch, 1);
     ck_assert(w.plan.tensor[GEMM_C].zeroed);
     ck_assert_uint_eq(w.plan.launch[0].grid[2], 16);
-    ck_assert_int_eq(w.plan.launch[0].arg[10].i, 257);
+    ck_assert_int_eq(w.plan.launch[0].arg[13].i, 257);
     whole_release(&w);
 
     whole_init(&w, "gemm/splitk:dtype=f16,m=17,n=16,k=99");
@@ -137,6 +143,31 @@ START_TEST(plan_of_a_split)
     ck_assert_int_eq(w.plan.tensor[GEMM_SUM].dtype, DTYPE_F32);
     ck_assert_str_eq(w.plan.launch[1].entry, "splitk_finish_f16");
     ck_assert_uint_eq(w.plan.launch[1].grid[0], 2);
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(plan_of_a_batch)
+{
+    struct whole w;
+    whole_init(&w, "gemm/mma:dtype=f16,acc=f16,m=17,n=33,k=9,batch=3,pad=2,tb=1");
+    ck_assert_int_eq(w.plan.tensor[GEMM_A].rank, 3);
+    ck_assert(w.plan.tensor[GEMM_A].dim[0] == 3 && w.plan.tensor[GEMM_A].dim[2] == 11);
+    ck_assert(w.plan.tensor[GEMM_C].dim[1] == 17 && w.plan.tensor[GEMM_C].dim[2] == 33);
+    const struct case_launch *l = &w.plan.launch[0];
+    ck_assert_str_eq(l->entry, "mma_f16_f16");
+    ck_assert_uint_eq(l->block[0], 32);
+    ck_assert(l->grid[0] == 3 && l->grid[1] == 2 && l->grid[2] == 3);
+    const int64_t want[] = {11, 1, 17 * 11, 1, 11, 33 * 11};
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(l->arg[6 + i].i, want[i]);
+    whole_release(&w);
+
+    whole_init(&w, "gemm/splitk16:dtype=bf16,m=17,n=33,k=100,batch=3,split=8");
+    ck_assert_int_eq(w.plan.tensor[GEMM_SUM].dim[0], 24);
+    ck_assert(!w.plan.tensor[GEMM_SUM].zeroed);
+    ck_assert_uint_eq(w.plan.launch[0].grid[2], 24);
+    ck_assert_str_eq(w.plan.launch[1].entry, "splitk16_finish_bf16");
     whole_release(&w);
 }
 END_TEST
@@ -158,7 +189,9 @@ START_TEST(entries_exist_in_the_kernel_files)
         ck_assert_msg(source != NULL, "no kernel file %s", path);
         for (int n = 0; n < plan.n_launch; n++) {
             snprintf(stem, sizeof stem, "%s", plan.launch[n].entry);
-            *strrchr(stem, '_') = 0;
+            *strrchr(stem, '_') = 0; /* the format comes from a macro */
+            if (strstr(plan.launch[n].entry, "_f16_f16"))
+                *strrchr(stem, '_') = 0;
             ck_assert_msg(strstr(source, stem) != NULL, "%s: no %s in %s", text, stem, path);
         }
     }
@@ -236,32 +269,57 @@ static const char *const exact_ids[] = {
     "gemm/naive:m=4,n=4,k=0,beta=0.3",
     "gemm/naive:m=1,n=1,k=1",
     "gemm/naive:m=2,n=3,k=5000,dist=positive",
+    "gemm/regtile:m=5,n=6,k=7,batch=3,pad=5,ta=1",
+    "gemm/mma:dtype=tf32,m=17,n=5,k=20,batch=2,beta=0.5,tb=1,pad=1",
+    "gemm/mma:dtype=f16,acc=f16,m=17,n=5,k=20",
+    "gemm/splitk16:dtype=bf16,m=9,n=5,k=70,batch=2,split=3,alpha=2",
 };
 
-static void exact_element(const struct whole *w, const struct gemm *g, int64_t i, int64_t j,
-                          mpfr_t sum, mpfr_t magnitude)
+/* Terms [first, last) of element `at` of C; the epilogue too if `whole`. */
+static void exact_element(const struct whole *w, const struct gemm *g, int64_t at,
+                          int64_t first, int64_t last, bool whole, mpfr_t sum, mpfr_t magnitude)
 {
+    int64_t z = at / (g->m * g->n), i = at / g->n % g->m, j = at % g->n;
     mpfr_t p;
     mpfr_init2(p, EXACT_BITS);
     mpfr_set_zero(sum, 1);
     mpfr_set_zero(magnitude, 1);
-    for (int64_t l = 0; l < g->k; l++) {
-        mpfr_set_d(p, element_a(w, i, l), MPFR_RNDN);
-        mpfr_mul_d(p, p, element_b(w, l, j), MPFR_RNDN);
+    for (int64_t l = first; l < last; l++) {
+        mpfr_set_d(p, element(w, GEMM_A, z, i, l), MPFR_RNDN);
+        mpfr_mul_d(p, p, element(w, GEMM_B, z, j, l), MPFR_RNDN);
         mpfr_add(sum, sum, p, MPFR_RNDN);
         mpfr_abs(p, p, MPFR_RNDN);
         mpfr_add(magnitude, magnitude, p, MPFR_RNDN);
     }
-    mpfr_mul_d(sum, sum, (double)g->alpha, MPFR_RNDN);
-    mpfr_mul_d(magnitude, magnitude, fabs((double)g->alpha), MPFR_RNDN);
-    if (g->beta != 0) {
-        mpfr_set_d(p, tensor_value(w->at[GEMM_C], i * g->n + j), MPFR_RNDN);
+    if (whole) {
+        mpfr_mul_d(sum, sum, (double)g->alpha, MPFR_RNDN);
+        mpfr_mul_d(magnitude, magnitude, fabs((double)g->alpha), MPFR_RNDN);
+    }
+    if (whole && g->beta != 0) {
+        mpfr_set_d(p, tensor_value(w->at[GEMM_C], at), MPFR_RNDN);
         mpfr_mul_d(p, p, (double)g->beta, MPFR_RNDN);
         mpfr_add(sum, sum, p, MPFR_RNDN);
         mpfr_abs(p, p, MPFR_RNDN);
         mpfr_add(magnitude, magnitude, p, MPFR_RNDN);
     }
     mpfr_clear(p);
+}
+
+static void ck_exact(const struct oracle *o, int64_t at, mpfr_t sum, mpfr_t magnitude)
+{
+    if (isinf(o->value[at])) {
+        ck_assert(mpfr_sgn(sum) * o->value[at] > 0);
+        ck_assert_double_ge(fabs(mpfr_get_d(sum, MPFR_RNDN)), 65519);
+        return;
+    }
+    double scale = mpfr_get_d(magnitude, MPFR_RNDN);
+    ck_assert_double_le(fabs(o->scale[at] - scale), 1e-12 * scale);
+    mpfr_sub_d(sum, sum, o->value[at], MPFR_RNDN);
+    mpfr_sub_d(sum, sum, o->tail[at], MPFR_RNDN);
+    double error = fabs(mpfr_get_d(sum, MPFR_RNDA));
+    ck_assert_msg(error <= o->error[at], "element %lld is off by %a, claimed %a", (long long)at,
+                  error, o->error[at]);
+    ck_assert(o->error[at] <= 0x1p-20 * o->bound[at]);
 }
 
 START_TEST(reference_is_exact_within_its_error)
@@ -271,23 +329,42 @@ START_TEST(reference_is_exact_within_its_error)
     whole_init(&w, exact_ids[_i]);
     gemm_decode(&w.id, &g);
     struct oracle o = oracle_of(&w, GEMM_C, 1);
+    ck_assert_int_eq(o.count, g.batch * g.m * g.n);
     mpfr_t sum, magnitude;
     mpfr_inits2(EXACT_BITS, sum, magnitude, (mpfr_ptr)0);
     for (int64_t at = 0; at < o.count; at++) {
-        exact_element(&w, &g, at / g.n, at % g.n, sum, magnitude);
-        if (isinf(o.value[at])) {
-            ck_assert(mpfr_sgn(sum) * o.value[at] > 0);
-            ck_assert_double_ge(fabs(mpfr_get_d(sum, MPFR_RNDN)), 65519);
-            continue;
-        }
-        ck_assert_double_eq_tol(o.scale[at], mpfr_get_d(magnitude, MPFR_RNDN),
-                                1e-12 * o.scale[at]);
-        mpfr_sub_d(sum, sum, o.value[at], MPFR_RNDN);
-        mpfr_sub_d(sum, sum, o.tail[at], MPFR_RNDN);
-        double error = fabs(mpfr_get_d(sum, MPFR_RNDA));
-        ck_assert_msg(error <= o.error[at], "element %lld is off by %a, claimed %a",
-                      (long long)at, error, o.error[at]);
-        ck_assert(o.error[at] <= 0x1p-20 * o.bound[at]);
+        exact_element(&w, &g, at, 0, g.k, true, sum, magnitude);
+        ck_exact(&o, at, sum, magnitude);
+    }
+    mpfr_clears(sum, magnitude, (mpfr_ptr)0);
+    oracle_release(&o);
+    whole_release(&w);
+}
+END_TEST
+
+/* The sums that split-K leaves behind are outputs too: without the epilogue, narrow ones a
+ * range each. */
+START_TEST(partial_sums_are_exact_within_their_error)
+{
+    static const char *const ids[] = {
+        "gemm/splitk:dtype=f16,m=9,n=5,k=70,batch=2,split=3,alpha=2,beta=1",
+        "gemm/splitk16:dtype=bf16,m=9,n=5,k=70,batch=2,split=3,alpha=2,beta=1",
+        "gemm/splitk16:dtype=f16,m=3,n=3,k=5,split=4,ta=1,pad=3",
+    };
+    struct whole w;
+    struct gemm g;
+    whole_init(&w, ids[_i]);
+    gemm_decode(&w.id, &g);
+    bool narrow = g.sums == GEMM_NARROW;
+    int64_t count = g.batch * g.m * g.n, chunk = narrow ? (g.k + g.split - 1) / g.split : g.k;
+    struct oracle o = oracle_of(&w, GEMM_SUM, 2);
+    ck_assert_int_eq(o.count, narrow ? g.split * count : count);
+    mpfr_t sum, magnitude;
+    mpfr_inits2(EXACT_BITS, sum, magnitude, (mpfr_ptr)0);
+    for (int64_t at = 0; at < o.count; at++) {
+        int64_t first = at / count * chunk, last = first + chunk < g.k ? first + chunk : g.k;
+        exact_element(&w, &g, at % count, first, last, false, sum, magnitude);
+        ck_exact(&o, at, sum, magnitude);
     }
     mpfr_clears(sum, magnitude, (mpfr_ptr)0);
     oracle_release(&o);
@@ -348,6 +425,7 @@ int main(void)
     tcase_add_test(plan, plan_of_transposes);
     tcase_add_test(plan, transposes_hold_the_same_numbers);
     tcase_add_test(plan, plan_of_a_split);
+    tcase_add_test(plan, plan_of_a_batch);
     tcase_add_test(plan, entries_exist_in_the_kernel_files);
     tcase_add_loop_test(plan, input_digests_are_pinned, 0, sizeof pinned / sizeof pinned[0]);
     tcase_add_test(plan, inputs_ignore_variant_and_mode);
@@ -356,6 +434,7 @@ int main(void)
     TCase *reference = tcase_create("reference");
     tcase_add_loop_test(reference, reference_is_exact_within_its_error, 0,
                         sizeof exact_ids / sizeof exact_ids[0]);
+    tcase_add_loop_test(reference, partial_sums_are_exact_within_their_error, 0, 3);
     tcase_add_test(reference, reference_does_not_depend_on_threads);
     tcase_add_test(reference, quick_cases_have_power);
     suite_add_tcase(s, reference);

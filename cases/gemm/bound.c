@@ -21,6 +21,22 @@
  * Contraction removes roundings and adds none, so one bound serves both modes; so does any
  * compiler's reordering within a range.
  *
+ * Narrow partial sums: each range's sum is within E1 (as above with depth c) before it is
+ * rounded to a 16-bit format of unit v and smallest subnormal 2 t, then ranges - 1 additions
+ * follow: E2 = E1 + v (S + E1) + ranges t,   E = E2 + gamma(ranges - 1) (S + E2) + 2 k w0.
+ *
+ * Matrix units, k rounded up to K, a multiple of 16: a unit aligns the exact products of a
+ * group and the old sum to the largest exponent, cuts, adds and rounds. Let P be the largest
+ * |a| of the row times the largest |b| of the column, each at least the format's smallest
+ * normal (a zero may count with that exponent). NVIDIA (Ampere)  groups of 8 (tf32: 4); each of
+ * the 9 (5) terms is cut to 2^-24 of max(P, |sum|), the result is truncated, 2 u: a term's
+ * share is at most u (5 P + 7 (S + E)) / 4. AMD (gfx11)      groups of 2; each of the 3 terms
+ * is off by at most a unit, at most max(u P, u/4 (S + E)), the result is rounded, u: u (3 P +
+ * 7/4 (S + E)) / 2 a term. Subnormals are flushed in any mode. So E = K u (3/2 P + 7/4 (S + E))
+ * + 2 K 2^-126 + lost. Sums kept in f16 are rounded to it at most K / 2 times more: + K / 2
+ * 2^-11 (S + E) + K 2^-25. Both are solved for E. A plain f32 chain, which stands in where
+ * there is no unit, is within this as well.
+ *
  * The epilogue has `steps` roundings: 0 if alpha = +-1 and beta = 0, 1 if only beta = 0, else
  * 2; with Q = |alpha| (|s| + E) + |beta c| E' = |alpha| E + gamma(steps) Q + 4 w0 (1 + gamma) +
  * flushed inputs (alpha, beta, c).
@@ -57,6 +73,11 @@ static double overflow_from(enum dtype d)
     }
 }
 
+double gemm_sum_limit(const struct gemm *g)
+{
+    return overflow_from(g->sums == GEMM_NARROW ? g->out : g->acc);
+}
+
 /* Half the spacing of the output format at x. The f32 result is not rounded again. */
 static double narrowing(enum dtype d, double x)
 {
@@ -79,15 +100,49 @@ static int64_t ceil_div(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
+static double chain_error(const struct gemm *g, const struct gemm_sum *s, double depth)
+{
+    double gamma = gamma_of(depth);
+    return gamma * s->magnitude + (1 + gamma) * 2 * (double)g->k * least_loss(g) + s->lost;
+}
+
+static double narrow_error(const struct gemm *g, const struct gemm_sum *s, double chunk,
+                           double ranges)
+{
+    double unit = g->out == DTYPE_F16 ? 0x1p-11 : 0x1p-8;
+    double least = g->out == DTYPE_F16 ? 0x1p-25 : 0x1p-134;
+    double e = chain_error(g, s, chunk);
+    e += unit * (s->magnitude + e) + ranges * least;
+    return e + gamma_of(ranges - 1) * (s->magnitude + e) + 2 * (double)g->k * least_loss(g);
+}
+
+static double matrix_error(const struct gemm *g, const struct gemm_sum *s)
+{
+    double k = 16 * (double)ceil_div(g->k, 16), u = rounding_unit();
+    double fixed = 1.5 * k * u * s->peak + 2 * k * 0x1p-126 + s->lost, factor = 1.75 * k * u;
+    if (g->acc == DTYPE_F16) {
+        fixed += k * 0x1p-25;
+        factor += k / 2 * 0x1p-11;
+    }
+    return (fixed + factor * s->magnitude) / (1 - factor);
+}
+
 static double sum_error(const struct gemm *g, const struct gemm_sum *s)
 {
-    int64_t chunk = g->k ? ceil_div(g->k, g->split) : 0;
-    int64_t ranges = chunk ? ceil_div(g->k, chunk) : 0;
-    double gamma = gamma_of((double)(chunk + ranges - 1 > 0 ? chunk + ranges - 1 : 0));
-    double loss = 2 * (double)g->k * least_loss(g);
-    if (g->atomic)
-        loss += (double)ranges * 0x1p-125;
-    return gamma * s->magnitude + (1 + gamma) * loss + s->lost;
+    if (!g->k)
+        return 0;
+    double chunk = (double)ceil_div(g->k, g->split);
+    double ranges = ceil((double)g->k / chunk);
+    switch (g->sums) {
+    case GEMM_ATOMIC:
+        return chain_error(g, s, chunk + ranges - 1) + 1.5 * ranges * 0x1p-125;
+    case GEMM_NARROW:
+        return narrow_error(g, s, chunk, ranges);
+    case GEMM_MATRIX:
+        return matrix_error(g, s);
+    default:
+        return chain_error(g, s, (double)g->k);
+    }
 }
 
 /* --- the exact value -------------------------------------------------------------------------
@@ -126,12 +181,15 @@ static double exact_error(const struct gemm *g, const struct gemm_sum *s, double
 
 enum outcome { OUTCOME_FINITE, OUTCOME_INF, OUTCOME_UNSURE };
 
-/* What the f32 sum becomes. A sum whose minority sign stays small can only meet one Inf. */
-static enum outcome sum_outcome(const struct gemm_sum *s, double error)
+/* What the sum becomes. A sum whose minority sign stays small can only meet one Inf; sums that
+ * are kept in a narrow format on the way are not judged once that may overflow. */
+static enum outcome sum_outcome(const struct gemm *g, const struct gemm_sum *s, double error)
 {
-    double limit = overflow_from(DTYPE_F32);
+    double limit = gemm_sum_limit(g);
     if (s->magnitude + error < limit)
         return OUTCOME_FINITE;
+    if (limit < overflow_from(DTYPE_F32))
+        return OUTCOME_UNSURE;
     double minority = (s->magnitude - fabs(s->value)) / 2 + 0x1p-20 * s->magnitude;
     if (fabs(s->value) - error >= limit && minority < limit / 2)
         return OUTCOME_INF;
@@ -161,8 +219,9 @@ static struct gemm_element reference_special(const struct gemm *g, const struct 
                                              double c)
 {
     bool c_small = isnan(c) || isinf(c) || fabs(g->beta * c) < overflow_from(DTYPE_F32) / 2;
-    bool sum_small = !isfinite(s->value) ||
-                     fmax(fabs(g->alpha), 1) * s->magnitude < overflow_from(DTYPE_F32) / 2;
+    bool sum_small =
+        !isfinite(s->value) || (s->magnitude < gemm_sum_limit(g) / 2 &&
+                                fabs(g->alpha) * s->magnitude < overflow_from(DTYPE_F32) / 2);
     bool flushed = g->flush && (is_subnormal(g->alpha) || is_subnormal(g->beta));
     double value = g->alpha * s->value;
     if (g->beta != 0)
@@ -193,16 +252,8 @@ static struct gemm_element element_settle(const struct gemm *g, enum outcome sum
     return r;
 }
 
-struct gemm_element gemm_reference(const struct gemm *whole, int which,
-                                   const struct gemm_sum *s, double c)
+struct gemm_element gemm_reference(const struct gemm *g, const struct gemm_sum *s, double c)
 {
-    struct gemm plain = *whole;
-    const struct gemm *g = &plain;
-    if (which == GEMM_SUM) {
-        plain.out = DTYPE_F32;
-        plain.alpha = 1;
-        plain.beta = 0;
-    }
     if (g->out == DTYPE_I32)
         return (struct gemm_element){
             .value = s->value, .bound = 0.5, .drop = typical_term(g, s), .scale = s->magnitude};
@@ -226,5 +277,5 @@ struct gemm_element gemm_reference(const struct gemm *whole, int which,
     r.error = exact_error(g, s, old);
     r.bound = (error + narrowing(g->out, fabs(r.value) + error) + r.error) * (1 + 0x1p-40);
     r.drop = g->k ? alpha * typical_term(g, s) : fabs(old);
-    return element_settle(g, sum_outcome(s, e), q, error, old, r);
+    return element_settle(g, sum_outcome(g, s, e), q, error, old, r);
 }

@@ -13,21 +13,6 @@
 
 enum fault { FAULT_DROP, FAULT_SCALE, FAULT_ZERO, FAULT_HANG, FAULT_OOB, FAULT_UNWRITTEN };
 
-template <class F>
-DEVICE void c_store(typename F::result *c, i64 at, typename F::wide acc, f32 alpha, f32 beta)
-{
-    typename F::wide value = (typename F::wide)(alpha * acc);
-    if (beta != 0.0f)
-        value = (typename F::wide)(beta * F::unwiden(c[at]) + value);
-    c[at] = F::narrow(value);
-}
-
-template <>
-DEVICE void c_store<format_i8>(i32 *c, i64 at, i32 acc, f32, f32)
-{
-    c[at] = acc;
-}
-
 template <class F, fault K>
 DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
                  typename F::result *c, i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 b_row,
@@ -56,18 +41,19 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
         c[at + 1] = F::narrow(acc);
     if (acts && K == FAULT_UNWRITTEN && at == last)
         return;
-    c_store<F>(c, at, acc, alpha, beta);
+    scaled_store<F>(c, at, acc, alpha, beta);
 }
 
 #define ENTRY(name, kind, format)                                                              \
     KERNEL(256)                                                                                \
     fault_##name##_##format(const format_##format::stored *a,                                  \
                             const format_##format::stored *b, format_##format::result *c,      \
-                            i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 b_row, i64 b_col,   \
-                            f32 alpha, f32 beta)                                               \
+                            i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 a_batch, i64 b_row, \
+                            i64 b_col, i64 b_batch, f32 alpha, f32 beta)                       \
     {                                                                                          \
-        gemm<format_##format, kind>(a, b, c, m, n, k, a_row, a_col, b_row, b_col, alpha,       \
-                                    beta);                                                     \
+        gemm<format_##format, kind>(a + BLOCK_Z * a_batch, b + BLOCK_Z * b_batch,              \
+                                    c + BLOCK_Z * ((i64)m * n), m, n, k, a_row, a_col, b_row,  \
+                                    b_col, alpha, beta);                                       \
     }
 
 #define ENTRIES(name, kind)                                                                    \

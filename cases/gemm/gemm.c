@@ -11,14 +11,14 @@
 
 enum { TILE = 16, GRID_MAX = 65535 };
 
-enum { DTYPE, M, N, K, TA, TB, ALPHA, BETA, ACC, SPLIT };
+enum { DTYPE, M, N, K, TA, TB, ALPHA, BETA, ACC, SPLIT, BATCH, PAD };
 
-static const char *const dtype_words[] = {"f32", "f16", "bf16", "i8", NULL};
-static const char *const acc_words[] = {"f32", NULL};
+static const char *const dtype_words[] = {"f32", "f16", "bf16", "i8", "tf32", NULL};
+static const char *const acc_words[] = {"f32", "f16", NULL};
 
 static const struct param gemm_params[] = {
-    [DTYPE] = {"dtype", "format of A, B and C (i8: C is i32)", PARAM_WORD, 0, 0, dtype_words,
-               "f32", false},
+    [DTYPE] = {"dtype", "format of A, B and C (C of i8: i32; of tf32: f32)", PARAM_WORD, 0, 0,
+               dtype_words, "f32", false},
     [M] = {"m", "rows of C", PARAM_INT, 1, GRID_MAX *TILE, NULL, "64", false},
     [N] = {"n", "columns of C", PARAM_INT, 1, GRID_MAX *TILE, NULL, "64", false},
     [K] = {"k", "length of the sums", PARAM_INT, 0, 1 << 22, NULL, "64", false},
@@ -26,95 +26,173 @@ static const struct param gemm_params[] = {
     [TB] = {"tb", "1: B is stored transposed", PARAM_INT, 0, 1, NULL, "0", true},
     [ALPHA] = {"alpha", "factor of the product", PARAM_REAL, -3.4e38, 3.4e38, NULL, "1", true},
     [BETA] = {"beta", "factor of the old C", PARAM_REAL, -3.4e38, 3.4e38, NULL, "0", true},
-    [ACC] = {"acc", "format of the sums (i8: i32)", PARAM_WORD, 0, 0, acc_words, "f32", true},
-    [SPLIT] = {"split", "splitk: ranges of k", PARAM_INT, 1, 64, NULL, "4", true},
+    [ACC] = {"acc", "what mma keeps sums in (i8: always i32)", PARAM_WORD, 0, 0, acc_words,
+             "f32", true},
+    [SPLIT] = {"split", "splitk, splitk16: ranges of k", PARAM_INT, 1, 64, NULL, "4", true},
+    [BATCH] = {"batch", "independent products", PARAM_INT, 1, 1023, NULL, "1", true},
+    [PAD] = {"pad", "unused elements after each stored row of A, B", PARAM_INT, 0, 64, NULL,
+             "0", true},
     {NULL},
 };
 
 enum { SPLIT_STANDARD = 4 };
 
+/* A variant and what else the family has to know of it. `dtypes` has a bit for each word. */
+enum { D_F32 = 1, D_F16 = 2, D_BF16 = 4, D_I8 = 8, D_TF32 = 16, D_PLAIN = 15 };
+
+#define VARIANTS(row)                                                                          \
+    row("naive", "one thread an element", "naive.cu", false, false, CHAIN, D_PLAIN,            \
+        16) row("tiled", "16 x 16 tiles in shared memory", "tiled.cu", false, false, CHAIN,    \
+                D_PLAIN, 16) row("regtile", "64 x 64 tiles, 4 x 4 elements a thread",          \
+                                 "regtile.cu", false, false, CHAIN, D_PLAIN, 64)               \
+        row("splitk", "k split over blocks, sums meet in atomics", "splitk.cu", false, true,   \
+            ATOMIC, D_PLAIN,                                                                   \
+            16) row("splitk16", "k split over blocks, partial sums kept in 16 bits",           \
+                    "splitk16.cu", false, false, NARROW, D_F16 | D_BF16,                       \
+                    16) row("mma", "matrix units, one warp a 16 x 16 tile", "mma.cu", false,   \
+                            false, MATRIX, D_F16 | D_BF16 | D_I8 | D_TF32, 16)                 \
+            row("fault_drop", "planted on HIP: last term lost", "fault.cu", true, false,       \
+                CHAIN, D_PLAIN, 16) row("fault_scale", "planted on HIP: sum times 1 + 2^-10",  \
+                                        "fault.cu", true, false, CHAIN, D_PLAIN, 16)           \
+                row("fault_zero", "planted on HIP: zeros", "fault.cu", true, false, CHAIN,     \
+                    D_PLAIN, 16) row("fault_hang", "planted on HIP: endless loop", "fault.cu", \
+                                     true, false, CHAIN, D_PLAIN, 16)                          \
+                    row("fault_oob", "planted on HIP: writes beyond C", "fault.cu", true,      \
+                        false, CHAIN, D_PLAIN, 16)                                             \
+                        row("fault_unwritten", "planted on HIP: last element not written",     \
+                            "fault.cu", true, false, CHAIN, D_PLAIN, 16)
+
 static const struct variant gemm_variants[] = {
-    {"naive", "one thread an element", "naive.cu", false, false},
-    {"tiled", "16 x 16 tiles in shared memory", "tiled.cu", false, false},
-    {"splitk", "k split over blocks, sums meet in atomics", "splitk.cu", false, true},
-    {"fault_drop", "planted on HIP: last term lost", "fault.cu", true, false},
-    {"fault_scale", "planted on HIP: sum times 1 + 2^-10", "fault.cu", true, false},
-    {"fault_zero", "planted on HIP: zeros", "fault.cu", true, false},
-    {"fault_hang", "planted on HIP: endless loop", "fault.cu", true, false},
-    {"fault_oob", "planted on HIP: writes beyond C", "fault.cu", true, false},
-    {"fault_unwritten", "planted on HIP: last element not written", "fault.cu", true, false},
-    {NULL, NULL, NULL, false, false},
+#define ROW(name, summary, source, hidden, unordered, sums, dtypes, tile)                      \
+    {name, summary, source, hidden, unordered},
+    VARIANTS(ROW)
+#undef ROW
+        {NULL, NULL, NULL, false, false},
 };
 
-static bool variant_is_split(const struct variant *v)
+static const struct trait {
+    enum gemm_sums sums;
+    unsigned dtypes;
+    int tile; /* of C, square, a block */
+} traits[] = {
+#define ROW(name, summary, source, hidden, unordered, sums, dtypes, tile)                      \
+    {GEMM_##sums, dtypes, tile},
+    VARIANTS(ROW)
+#undef ROW
+};
+
+static const struct trait *trait_of(const struct case_id *id)
 {
-    return !strcmp(v->name, "splitk");
+    return &traits[id->variant - gemm_variants];
+}
+
+static bool is_split(enum gemm_sums sums)
+{
+    return sums == GEMM_ATOMIC || sums == GEMM_NARROW;
 }
 
 void gemm_decode(const struct case_id *id, struct gemm *ret_gemm)
 {
     enum dtype in = dtype_find(dtype_words[id->value[DTYPE].i]);
-    bool split = variant_is_split(id->variant);
+    enum gemm_sums sums = trait_of(id)->sums;
+    bool f16_sums = sums == GEMM_MATRIX && id->value[ACC].i == 1;
     *ret_gemm = (struct gemm){
         .in = in,
-        .out = in == DTYPE_I8 ? DTYPE_I32 : in,
+        .out = in == DTYPE_I8     ? DTYPE_I32
+               : in == DTYPE_TF32 ? DTYPE_F32
+                                  : in,
+        .acc = in == DTYPE_I8 ? DTYPE_I32
+               : f16_sums     ? DTYPE_F16
+                              : DTYPE_F32,
         .m = id->value[M].i,
         .n = id->value[N].i,
         .k = id->value[K].i,
+        .batch = id->value[BATCH].i,
+        .pad = id->value[PAD].i,
         .ta = id->value[TA].i,
         .tb = id->value[TB].i,
         .alpha = (float)id->value[ALPHA].r,
         .beta = (float)id->value[BETA].r,
-        .atomic = split,
-        .split = split ? id->value[SPLIT].i : 1,
+        .sums = sums,
+        .split = is_split(sums) ? id->value[SPLIT].i : 1,
         .flush = id->mode.flush,
     };
 }
 
-static enum err gemm_check(const struct case_id *id, const struct gemm *g, struct errinfo *e)
+static enum err dtype_check(const struct case_id *id, struct errinfo *e)
+{
+    unsigned dtypes = trait_of(id)->dtypes;
+    int64_t asked = id->value[DTYPE].i;
+    char valid[64] = "";
+    if (dtypes >> asked & 1)
+        return ERR_OK;
+    for (int i = 0; dtype_words[i]; i++)
+        if (dtypes >> i & 1)
+            snprintf(valid + strlen(valid), sizeof valid - strlen(valid), "%s%s",
+                     *valid ? ", " : "", dtype_words[i]);
+    return err_set(e, ERR_USAGE, "gemm/%s has no dtype=%s; it takes %s", id->variant->name,
+                   dtype_words[asked], valid);
+}
+
+static enum err size_check(const struct gemm *g, struct errinfo *e)
 {
     const int64_t most = (int64_t)1 << 33;
-    long long m = g->m, n = g->n, k = g->k;
-    if (m * n > most || m * k > most || k * n > most)
-        return err_set(
-            e, ERR_USAGE,
-            "m=%lld,n=%lld,k=%lld: a matrix would have more than 2^33 elements; make "
-            "m*n, m*k and k*n smaller",
-            m, n, k);
+    long long m = g->m, n = g->n, k = g->k, b = g->batch;
+    int64_t mn = g->m * g->n * g->split;
+    if (mn > most / b || (m + g->pad) * (k + g->pad) > most / b ||
+        (k + g->pad) * (n + g->pad) > most / b)
+        return err_set(e, ERR_USAGE,
+                       "m=%lld,n=%lld,k=%lld,batch=%lld: a tensor would have more than 2^33 "
+                       "elements; make m*n, m*k or k*n smaller",
+                       m, n, k, b);
     if (g->in == DTYPE_I8 && k > 131071)
         return err_set(
             e, ERR_USAGE,
             "dtype=i8 with k=%lld: sums of k products up to 2^14 may not fit in i32; "
             "k is at most 131071",
             k);
+    if (g->acc == DTYPE_F16 && k > 2048)
+        return err_set(
+            e, ERR_USAGE,
+            "acc=f16 with k=%lld: f16 sums of so many terms have no useful bound; k is "
+            "at most 2048",
+            k);
+    return ERR_OK;
+}
+
+static enum err gemm_check(const struct case_id *id, const struct gemm *g, struct errinfo *e)
+{
+    TRY(dtype_check(id, e));
+    TRY(size_check(g, e));
     if (g->in == DTYPE_I8 && (g->alpha != 1 || g->beta != 0))
         return err_set(e, ERR_USAGE,
                        "dtype=i8 with alpha=%g,beta=%g: integers take only alpha=1,beta=0",
                        id->value[ALPHA].r, id->value[BETA].r);
-    if (!g->atomic && id->value[SPLIT].i != SPLIT_STANDARD)
-        return err_set(e, ERR_USAGE, "split=%lld with gemm/%s: only gemm/splitk takes split",
+    if (!is_split(g->sums) && id->value[SPLIT].i != SPLIT_STANDARD)
+        return err_set(e, ERR_USAGE,
+                       "split=%lld with gemm/%s: only gemm/splitk and gemm/splitk16 take split",
                        (long long)id->value[SPLIT].i, id->variant->name);
+    if (id->value[ACC].i && (g->sums != GEMM_MATRIX || g->in != DTYPE_F16))
+        return err_set(e, ERR_USAGE,
+                       "acc=f16 with gemm/%s,dtype=%s: only gemm/mma,dtype=f16 has it",
+                       id->variant->name, dtype_words[id->value[DTYPE].i]);
     return ERR_OK;
 }
 
 /* --- tensors ---------------------------------------------------------------------------------
  */
 
+/* Rank 2, or 3 with the batch in front. `axis` counts within the matrix. */
 static struct case_tensor matrix(const char *name, enum tensor_role role, enum dtype d,
-                                 int64_t rows, int64_t columns)
+                                 int64_t batch, int64_t rows, int64_t columns, int axis)
 {
-    struct case_tensor t = {.role = role, .dtype = d, .rank = 2, .dim = {rows, columns}};
+    struct case_tensor t = {.role = role, .dtype = d};
     snprintf(t.name, sizeof t.name, "%s", name);
-    t.axis = 1;
-    return t;
-}
-
-static struct case_tensor operand(const char *name, enum dtype d, enum dist dist, int64_t rows,
-                                  int64_t columns, int axis)
-{
-    struct case_tensor t = matrix(name, TENSOR_IN, d, rows, columns);
-    t.dist = dist;
-    t.axis = axis;
+    if (batch > 1)
+        t.dim[t.rank++] = batch;
+    t.axis = t.rank + axis;
+    t.dim[t.rank++] = rows;
+    t.dim[t.rank++] = columns;
     return t;
 }
 
@@ -127,12 +205,14 @@ static enum dist other_dist(enum dist d)
 
 static void plan_tensors(const struct case_id *id, const struct gemm *g, struct case_plan *p)
 {
-    bool old = g->beta != 0;
-    p->tensor[GEMM_A] =
-        operand("a", g->in, id->dist, g->ta ? g->k : g->m, g->ta ? g->m : g->k, g->ta ? 0 : 1);
-    p->tensor[GEMM_B] = operand("b", g->in, id->dist == DIST_ONEHOT ? DIST_NORMAL : id->dist,
-                                g->tb ? g->n : g->k, g->tb ? g->k : g->n, g->tb ? 1 : 0);
-    p->tensor[GEMM_C] = matrix("c", old ? TENSOR_INOUT : TENSOR_OUT, g->out, g->m, g->n);
+    enum tensor_role role = g->beta != 0 ? TENSOR_INOUT : TENSOR_OUT;
+    p->tensor[GEMM_A] = matrix("a", TENSOR_IN, g->in, g->batch, g->ta ? g->k : g->m,
+                               (g->ta ? g->m : g->k) + g->pad, g->ta ? 0 : 1);
+    p->tensor[GEMM_B] = matrix("b", TENSOR_IN, g->in, g->batch, g->tb ? g->n : g->k,
+                               (g->tb ? g->k : g->n) + g->pad, g->tb ? 1 : 0);
+    p->tensor[GEMM_C] = matrix("c", role, g->out, g->batch, g->m, g->n, 1);
+    p->tensor[GEMM_A].dist = id->dist;
+    p->tensor[GEMM_B].dist = id->dist == DIST_ONEHOT ? DIST_NORMAL : id->dist;
     p->tensor[GEMM_C].dist = other_dist(id->dist);
     p->n_tensor = GEMM_C + 1;
 }
@@ -171,59 +251,77 @@ static uint32_t blocks(int64_t n, int64_t size)
 }
 
 /* What all kernels begin with: operands, the tensor summed into, sizes and strides. */
-static struct case_launch launch_product(const char *name, const struct gemm *g, int into)
+static struct case_launch launch_product(const struct case_id *id, const struct gemm *g,
+                                         int into)
 {
-    struct case_launch l = {.grid = {blocks(g->n, TILE), blocks(g->m, TILE), 1},
-                            .block = {TILE, TILE, 1}};
-    snprintf(l.entry, sizeof l.entry, "%s_%s", name, dtype_info(g->in)->name);
+    int tile = trait_of(id)->tile;
+    struct case_launch l = {
+        .grid = {blocks(g->n, tile), blocks(g->m, tile), (uint32_t)(g->batch * g->split)},
+        .block = {16, 16, 1}};
+    if (g->sums == GEMM_MATRIX)
+        l.block[0] = 32, l.block[1] = 1;
+    snprintf(l.entry, sizeof l.entry, "%s_%s%s", id->variant->name, dtype_info(g->in)->name,
+             g->acc == DTYPE_F16 ? "_f16" : "");
     launch_push(&l, arg_tensor(GEMM_A));
     launch_push(&l, arg_tensor(GEMM_B));
     launch_push(&l, arg_tensor(into));
     launch_push(&l, arg_i32(g->m));
     launch_push(&l, arg_i32(g->n));
     launch_push(&l, arg_i32(g->k));
-    launch_push(&l, arg_i64(g->ta ? 1 : g->k));
-    launch_push(&l, arg_i64(g->ta ? g->m : 1));
-    launch_push(&l, arg_i64(g->tb ? 1 : g->n));
-    launch_push(&l, arg_i64(g->tb ? g->k : 1));
+    launch_push(&l, arg_i64(g->ta ? 1 : g->k + g->pad));
+    launch_push(&l, arg_i64(g->ta ? g->m + g->pad : 1));
+    launch_push(&l, arg_i64(gemm_at_a(g, 1, 0, 0)));
+    launch_push(&l, arg_i64(g->tb ? 1 : g->n + g->pad));
+    launch_push(&l, arg_i64(g->tb ? g->k + g->pad : 1));
+    launch_push(&l, arg_i64(gemm_at_b(g, 1, 0, 0)));
     return l;
 }
 
 static void plan_plain(const struct case_id *id, const struct gemm *g, struct case_plan *p)
 {
     struct case_launch *l = &p->launch[p->n_launch++];
-    *l = launch_product(id->variant->name, g, GEMM_C);
+    *l = launch_product(id, g, GEMM_C);
     launch_push(l, arg_f32(g->alpha));
     launch_push(l, arg_f32(g->beta));
 }
 
-/* C itself takes the sums where nothing is left to do with them. */
-static void plan_split(const struct gemm *g, struct case_plan *p)
+static struct case_launch launch_finish(const struct case_id *id, const struct gemm *g)
 {
-    bool direct = g->in == DTYPE_I8 || (g->in == DTYPE_F32 && g->alpha == 1 && g->beta == 0);
-    if (direct)
-        p->tensor[GEMM_C].zeroed = true;
-    else {
-        p->tensor[GEMM_SUM] = matrix("sum", TENSOR_OUT, DTYPE_F32, g->m, g->n);
-        p->tensor[GEMM_SUM].zeroed = true;
-        p->n_tensor = GEMM_SUM + 1;
-    }
+    int64_t count = g->batch * g->m * g->n;
+    struct case_launch l = {.grid = {blocks(count, 256), 1, 1}, .block = {256, 1, 1}};
+    snprintf(l.entry, sizeof l.entry, "%s_finish_%s", id->variant->name,
+             dtype_info(g->in)->name);
+    launch_push(&l, arg_tensor(GEMM_SUM));
+    launch_push(&l, arg_tensor(GEMM_C));
+    launch_push(&l, arg_i64(count));
+    if (g->sums == GEMM_NARROW)
+        launch_push(&l, arg_i32(g->split));
+    launch_push(&l, arg_f32(g->alpha));
+    launch_push(&l, arg_f32(g->beta));
+    return l;
+}
+
+/* With atomics, C itself takes the sums where nothing is left to do with them. */
+static void plan_split(const struct case_id *id, const struct gemm *g, struct case_plan *p)
+{
+    bool plain = g->in == DTYPE_I8 || (g->in == DTYPE_F32 && g->alpha == 1 && g->beta == 0);
+    bool narrow = g->sums == GEMM_NARROW;
+    struct case_tensor *sum = &p->tensor[GEMM_SUM];
+    if (narrow)
+        *sum = matrix("part", TENSOR_OUT, g->out, g->split * g->batch, g->m, g->n, 1);
+    else if (!plain)
+        *sum = matrix("sum", TENSOR_OUT, DTYPE_F32, g->batch, g->m, g->n, 1);
+    p->n_tensor += !plain;
+    p->tensor[plain ? GEMM_C : GEMM_SUM].zeroed = !narrow;
 
     struct case_launch *l = &p->launch[p->n_launch++];
-    *l = launch_product("splitk", g, direct ? GEMM_C : GEMM_SUM);
-    l->grid[2] = (uint32_t)g->split;
+    *l = launch_product(id, g, plain ? GEMM_C : GEMM_SUM);
+    launch_push(l, arg_i32(g->split));
     launch_push(l, arg_i32((g->k + g->split - 1) / g->split));
-    if (direct)
-        return;
-
-    l = &p->launch[p->n_launch++];
-    *l = (struct case_launch){.grid = {blocks(g->m * g->n, 256), 1, 1}, .block = {256, 1, 1}};
-    snprintf(l->entry, sizeof l->entry, "splitk_finish_%s", dtype_info(g->in)->name);
-    launch_push(l, arg_tensor(GEMM_SUM));
-    launch_push(l, arg_tensor(GEMM_C));
-    launch_push(l, arg_i64(g->m * g->n));
-    launch_push(l, arg_f32(g->alpha));
-    launch_push(l, arg_f32(g->beta));
+    if (narrow)
+        launch_push(l, arg_i32(g->batch));
+    if (!plain)
+        p->launch[p->n_launch++] = launch_finish(id, g);
 }
 
 static enum err gemm_plan(const struct case_id *id, struct case_plan *ret_plan,
@@ -235,8 +333,8 @@ static enum err gemm_plan(const struct case_id *id, struct case_plan *ret_plan,
     gemm_decode(id, &g);
     TRY(gemm_check(id, &g, e));
     plan_tensors(id, &g, &p);
-    if (g.atomic)
-        plan_split(&g, &p);
+    if (is_split(g.sums))
+        plan_split(id, &g, &p);
     else
         plan_plain(id, &g, &p);
     *ret_plan = p;

@@ -10,20 +10,44 @@
  *   bound.c   from those to the reference of one element and how far a device may be from it
  *   oracle.c  packs operands, spreads rows over threads, joins the two */
 
+/* How a variant sums; bound.c derives from it how far it may be off. */
+enum gemm_sums {
+    GEMM_CHAIN,  /* f32 operations, in order */
+    GEMM_ATOMIC, /* `split` ranges of k, their f32 sums meet through atomics */
+    GEMM_NARROW, /* `split` ranges, their sums rounded to the output's format before they meet
+                  */
+    GEMM_MATRIX, /* the device's matrix unit */
+};
+
 /* A case, decoded. C = alpha op(A) op(B) + beta C, op(A) of m x k, op(B) of k x n. */
 struct gemm {
-    enum dtype in, out;
+    enum dtype in, out, acc; /* acc: what sums are kept in */
     int64_t m, n, k;
+    int64_t batch;     /* so many independent products, one after the other in memory */
+    int64_t pad;       /* unused elements at the end of each stored row of A and B */
     bool ta, tb;       /* A stored k x m; B stored n x k */
     float alpha, beta; /* as the kernel gets them */
-    bool atomic;       /* partial sums of `split` ranges of k meet through atomics */
+    enum gemm_sums sums;
     int64_t split;
     bool flush;
 };
 
+/* Places of element (i, l) of op(A) and (l, j) of op(B), matrix z of the batch, in their
+ * tensors. C has no gaps: (z * m + i) * n + j. */
+static inline int64_t gemm_at_a(const struct gemm *g, int64_t z, int64_t i, int64_t l)
+{
+    return g->ta ? (z * g->k + l) * (g->m + g->pad) + i : (z * g->m + i) * (g->k + g->pad) + l;
+}
+
+static inline int64_t gemm_at_b(const struct gemm *g, int64_t z, int64_t l, int64_t j)
+{
+    return g->tb ? (z * g->n + j) * (g->k + g->pad) + l : (z * g->k + l) * (g->n + g->pad) + j;
+}
+
 void gemm_decode(const struct case_id *id, struct gemm *ret_gemm);
 
-/* Places of the tensors in the plan. `sum` exists for split-K with an epilogue of its own. */
+/* Places of the tensors in the plan. GEMM_SUM exists for split-K with an epilogue of its own:
+ * the f32 sums ("sum", as C), or the narrow partial sums ("part", a C for each range). */
 enum { GEMM_A, GEMM_B, GEMM_C, GEMM_SUM };
 
 /* --- dot.c -----------------------------------------------------------------------------------
@@ -52,7 +76,8 @@ void gemm_dot(const struct gemm_operands *o, int64_t first, int64_t last, double
 struct gemm_line {
     bool special;   /* holds NaN or Inf */
     bool subnormal; /* holds a number that is subnormal as f32 */
-    double sum;     /* sum of magnitudes of the finite elements */
+    double sum;     /* of magnitudes of the finite elements */
+    double largest; /* of those */
 };
 
 /* One element's sum before the epilogue. */
@@ -60,6 +85,7 @@ struct gemm_sum {
     double value, tail, magnitude; /* value may be NaN or Inf: so is a device's */
     double last;                   /* magnitude of the last product; 0 if k == 0 */
     double lost;                   /* by flushing subnormal inputs: at most */
+    double peak;                   /* no product of the row and the column is larger */
     bool unsure;                   /* special values whose outcome depends on order or mode */
 };
 
@@ -68,9 +94,11 @@ struct gemm_element {
     double value, tail, error, bound, drop, scale;
 };
 
-/* `c` is the old element of C, used only if beta != 0. `which` is GEMM_C or GEMM_SUM. */
-struct gemm_element gemm_reference(const struct gemm *g, int which, const struct gemm_sum *s,
-                                   double c);
+/* `c` is the old element of C, used only if beta != 0. */
+struct gemm_element gemm_reference(const struct gemm *g, const struct gemm_sum *s, double c);
+
+/* A sum kept in the variant's narrowest format overflows from here on. */
+double gemm_sum_limit(const struct gemm *g);
 
 /* --- oracle.c --------------------------------------------------------------------------------
  */

@@ -213,13 +213,16 @@ static bool applies(const struct gemm *g, const struct recipe *r)
 }
 
 static void gather(const struct gemm *g, const struct recipe *r,
-                   const struct tensor *const *input, int64_t i, int64_t j, double *a,
+                   const struct tensor *const *input, int64_t row, int64_t j, double *a,
                    double *b)
 {
-    bool ta = g->ta != (r->order == SWAP_A), tb = g->tb != (r->order == SWAP_B);
+    struct gemm read = *g;
+    read.ta = g->ta != (r->order == SWAP_A);
+    read.tb = g->tb != (r->order == SWAP_B);
+    int64_t z = row / g->m, i = row % g->m;
     for (int64_t l = 0; l < g->k; l++) {
-        a[l] = tensor_value(input[GEMM_A], ta ? l * g->m + i : i * g->k + l);
-        b[l] = tensor_value(input[GEMM_B], tb ? j * g->k + l : l * g->n + j);
+        a[l] = tensor_value(input[GEMM_A], gemm_at_a(&read, z, i, l));
+        b[l] = tensor_value(input[GEMM_B], gemm_at_b(&read, z, l, j));
     }
 }
 

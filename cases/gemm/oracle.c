@@ -7,7 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Operands packed as floats, and a line of notes for every row of op(A) and column of op(B). */
+/* One matrix of the batch, and of k the range [first, last): what is summed at once. Its
+ * elements lie from `base` on in the reference. */
+struct slice {
+    int64_t batch, first, last, base;
+};
+
+/* Operands of a slice packed as floats, with notes on each row of op(A) and column of op(B). */
 struct packed {
     struct gemm_operands o;
     struct gemm_line *row, *column; /* owned */
@@ -21,34 +27,7 @@ static void packed_release(struct packed *p)
     free(p->column);
 }
 
-static void line_note(struct gemm_line *l, double x)
-{
-    if (!isfinite(x)) {
-        l->special = true;
-        return;
-    }
-    l->sum += fabs(x);
-    l->subnormal |= x != 0 && fabs(x) < FLT_MIN;
-}
-
-static void packed_fill(struct packed *p, const struct gemm *g, const struct tensor *a,
-                        const struct tensor *b)
-{
-    for (int64_t i = 0; i < g->m; i++)
-        for (int64_t l = 0; l < g->k; l++) {
-            double x = tensor_value(a, g->ta ? l * g->m + i : i * g->k + l);
-            p->o.a[i * g->k + l] = (float)x;
-            line_note(&p->row[i], x);
-        }
-    for (int64_t l = 0; l < g->k; l++)
-        for (int64_t j = 0; j < g->n; j++) {
-            double x = tensor_value(b, g->tb ? j * g->k + l : l * g->n + j);
-            int64_t panel = j / GEMM_PANEL * GEMM_PANEL;
-            p->o.b[panel * g->k + l * GEMM_PANEL + j - panel] = (float)x;
-            line_note(&p->column[j], x);
-        }
-}
-
+/* Room for the longest slice. */
 static enum err packed_init(struct packed *p, const struct gemm *g, struct errinfo *e)
 {
     size_t columns = (size_t)(g->n + GEMM_PANEL - 1) / GEMM_PANEL * GEMM_PANEL;
@@ -65,87 +44,133 @@ static enum err packed_init(struct packed *p, const struct gemm *g, struct errin
                    (long long)g->m, (long long)g->n, (long long)g->k);
 }
 
-static float packed_a(const struct packed *p, int64_t i, int64_t l)
+static void line_note(struct gemm_line *l, double x)
 {
-    return p->o.a[i * p->o.k + l];
+    double size = fabs(x);
+    if (!isfinite(x)) {
+        l->special = true;
+        return;
+    }
+    l->sum += size;
+    l->largest = size > l->largest ? size : l->largest;
+    l->subnormal |= x != 0 && size < FLT_MIN;
 }
 
-static float packed_b(const struct packed *p, int64_t l, int64_t j)
+static float *packed_b(const struct packed *p, int64_t l, int64_t j)
 {
     int64_t panel = j / GEMM_PANEL * GEMM_PANEL;
-    return p->o.b[panel * p->o.k + l * GEMM_PANEL + j - panel];
+    return &p->o.b[panel * p->o.k + l * GEMM_PANEL + j - panel];
 }
 
-/* --- elements with NaN or Inf among their operands -------------------------------------------
+static float *packed_a(const struct packed *p, int64_t i, int64_t l)
+{
+    return &p->o.a[i * p->o.k + l];
+}
+
+static void packed_fill(struct packed *p, const struct gemm *g, const struct slice *s,
+                        const struct tensor *a, const struct tensor *b)
+{
+    p->o.k = s->last - s->first;
+    memset(p->row, 0, (size_t)g->m * sizeof *p->row);
+    memset(p->column, 0, (size_t)g->n * sizeof *p->column);
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t l = 0; l < p->o.k; l++) {
+            double x = tensor_value(a, gemm_at_a(g, s->batch, i, s->first + l));
+            *packed_a(p, i, l) = (float)x;
+            line_note(&p->row[i], x);
+        }
+    for (int64_t l = 0; l < p->o.k; l++)
+        for (int64_t j = 0; j < g->n; j++) {
+            double x = tensor_value(b, gemm_at_b(g, s->batch, s->first + l, j));
+            *packed_b(p, l, j) = (float)x;
+            line_note(&p->column[j], x);
+        }
+}
+
+/* --- one element -----------------------------------------------------------------------------
  */
 
-static bool flushes(const struct gemm *g, float x)
+struct reference_job {
+    struct gemm g; /* of this output and slice */
+    const struct packed *p;
+    const struct tensor *c; /* NULL unless beta != 0 */
+    const struct slice *s;
+    struct oracle *o;
+    int64_t first, last; /* rows */
+};
+
+/* AMD's matrix unit takes bf16 subnormals as zeros, whatever the mode. */
+static bool inputs_flush(const struct gemm *g)
 {
-    return g->flush && x != 0 && fabsf(x) < FLT_MIN;
+    return g->flush || (g->sums == GEMM_MATRIX && g->in == DTYPE_BF16);
+}
+
+static bool is_flushed(const struct gemm *g, float x)
+{
+    return inputs_flush(g) && x != 0 && fabsf(x) < FLT_MIN;
 }
 
 /* Any special operand makes a special product: NaN, Inf * 0 or Inf. What every order of
  * summation must give: NaN if an operand is NaN, for Inf * 0, and for Inf of both signs; else
  * Inf, unless the finite products could overflow to the other one. */
-static struct gemm_sum special_sum(const struct gemm *g, const struct packed *p, int64_t i,
-                                   int64_t j)
+static struct gemm_sum special_sum(const struct reference_job *job, int64_t i, int64_t j)
 {
     bool nan = false, plus = false, minus = false, unsure = false;
     double finite = 0;
-    for (int64_t l = 0; l < g->k; l++) {
-        float a = packed_a(p, i, l), b = packed_b(p, l, j);
+    for (int64_t l = 0; l < job->g.k; l++) {
+        float a = *packed_a(job->p, i, l), b = *packed_b(job->p, l, j);
         double x = (double)a * b;
         nan |= isnan(x);
         plus |= isinf(x) && x > 0;
         minus |= isinf(x) && x < 0;
-        unsure |= isinf(x) && (flushes(g, a) || flushes(g, b));
+        unsure |= isinf(x) && (is_flushed(&job->g, a) || is_flushed(&job->g, b));
         if (isfinite(x))
             finite += fabs(x);
     }
     struct gemm_sum s = {.magnitude = finite};
-    s.value = nan || (plus && minus) ? NAN : plus ? INFINITY : -INFINITY;
-    s.unsure = !isnan(s.value) && (unsure || finite >= FLT_MAX / 2);
+    s.value = nan || (plus && minus) ? (double)NAN : plus ? INFINITY : -INFINITY;
+    s.unsure = !isnan(s.value) && (unsure || finite >= gemm_sum_limit(&job->g) / 2);
+    return s;
+}
+
+static double at_least_normal(enum dtype d, double x)
+{
+    double least = d == DTYPE_F16 ? 0x1p-14 : 0x1p-126;
+    return x > least ? x : least;
+}
+
+static struct gemm_sum element_sum(const struct reference_job *job, int64_t i, int64_t j)
+{
+    const struct gemm_line *r = &job->p->row[i], *c = &job->p->column[j];
+    int64_t at = job->s->base + i * job->g.n + j, k = job->g.k;
+    if (k && (r->special || c->special))
+        return special_sum(job, i, j);
+    struct gemm_sum s = {
+        .value = job->o->value[at], .tail = job->o->tail[at], .magnitude = job->o->scale[at]};
+    if (k)
+        s.last = fabs((double)*packed_a(job->p, i, k - 1) * *packed_b(job->p, k - 1, j));
+    if (inputs_flush(&job->g))
+        s.lost = 0x1p-126 * ((r->subnormal ? c->sum : 0) + (c->subnormal ? r->sum : 0));
+    s.peak = at_least_normal(job->g.in, r->largest) * at_least_normal(job->g.in, c->largest);
     return s;
 }
 
 /* --- rows over threads -----------------------------------------------------------------------
  */
 
-struct reference_job {
-    const struct gemm *g;
-    const struct packed *p;
-    const struct tensor *c; /* NULL unless beta != 0 */
-    int which;
-    struct oracle *o;
-    int64_t first, last;
-};
-
-static struct gemm_sum element_sum(const struct reference_job *j, int64_t row, int64_t column)
-{
-    const struct gemm_line *r = &j->p->row[row], *c = &j->p->column[column];
-    int64_t at = row * j->g->n + column, k = j->g->k;
-    if (k && (r->special || c->special))
-        return special_sum(j->g, j->p, row, column);
-    struct gemm_sum s = {
-        .value = j->o->value[at], .tail = j->o->tail[at], .magnitude = j->o->scale[at]};
-    if (k)
-        s.last = fabs((double)packed_a(j->p, row, k - 1) * packed_b(j->p, k - 1, column));
-    if (j->g->flush)
-        s.lost = 0x1p-126 * ((r->subnormal ? c->sum : 0) + (c->subnormal ? r->sum : 0));
-    return s;
-}
-
 static void *reference_rows(void *context)
 {
-    const struct reference_job *j = context;
-    struct oracle *o = j->o;
-    gemm_dot(&j->p->o, j->first, j->last, o->value, o->tail, o->scale);
-    for (int64_t row = j->first; row < j->last; row++)
-        for (int64_t column = 0; column < j->g->n; column++) {
-            int64_t at = row * j->g->n + column;
-            struct gemm_sum s = element_sum(j, row, column);
-            double old = j->c ? tensor_value(j->c, at) : 0;
-            struct gemm_element r = gemm_reference(j->g, j->which, &s, old);
+    const struct reference_job *job = context;
+    struct oracle *o = job->o;
+    int64_t base = job->s->base;
+    gemm_dot(&job->p->o, job->first, job->last, o->value + base, o->tail + base,
+             o->scale + base);
+    for (int64_t i = job->first; i < job->last; i++)
+        for (int64_t j = 0; j < job->g.n; j++) {
+            int64_t at = base + i * job->g.n + j;
+            struct gemm_sum s = element_sum(job, i, j);
+            double old = job->c ? tensor_value(job->c, at) : 0;
+            struct gemm_element r = gemm_reference(&job->g, &s, old);
             o->value[at] = r.value;
             o->tail[at] = r.tail;
             o->error[at] = r.error;
@@ -178,6 +203,37 @@ static void rows_spread(const struct reference_job *all, int threads)
             pthread_join(id[i], NULL);
 }
 
+/* --- outputs ---------------------------------------------------------------------------------
+ */
+
+/* What the device computes into output `which` for a slice, as a GEMM of its own. */
+static struct gemm gemm_of(const struct gemm *whole, int which, const struct slice *s)
+{
+    struct gemm g = *whole;
+    if (which != GEMM_SUM)
+        return g;
+    g.alpha = 1;
+    g.beta = 0;
+    if (whole->sums == GEMM_NARROW) {
+        g.sums = GEMM_CHAIN;
+        g.split = 1;
+        g.k = s->last - s->first;
+    } else
+        g.out = DTYPE_F32;
+    return g;
+}
+
+/* Narrow partial sums are outputs of their own, a C for each range; all else is one slice of k
+ * a matrix. */
+static struct slice slice_at(const struct gemm *g, int64_t range, int64_t ranges, int64_t batch)
+{
+    int64_t chunk = (g->k + ranges - 1) / ranges, first = range * chunk;
+    struct slice s = {.batch = batch, .base = (range * g->batch + batch) * g->m * g->n};
+    s.first = first < g->k ? first : g->k;
+    s.last = s.first + chunk < g->k ? s.first + chunk : g->k;
+    return s;
+}
+
 enum err gemm_oracle(const struct case_id *id, const struct case_plan *plan,
                      const struct tensor *const *input, int which, int threads,
                      struct oracle *ret_oracle, struct errinfo *e)
@@ -186,16 +242,21 @@ enum err gemm_oracle(const struct case_id *id, const struct case_plan *plan,
     struct packed p;
     struct oracle o;
     gemm_decode(id, &g);
+    int64_t ranges = which == GEMM_SUM && g.sums == GEMM_NARROW ? g.split : 1;
     TRY(packed_init(&p, &g, e));
-    enum err code = oracle_init(&o, g.m * g.n, e);
+    enum err code = oracle_init(&o, ranges * g.batch * g.m * g.n, e);
     if (code) {
         packed_release(&p);
         return code;
     }
-    packed_fill(&p, &g, input[GEMM_A], input[GEMM_B]);
-    const struct tensor *c = plan->tensor[GEMM_C].role == TENSOR_INOUT ? input[GEMM_C] : NULL;
-    struct reference_job all = {&g, &p, c, which, &o, 0, g.m};
-    rows_spread(&all, threads);
+    bool old = plan->tensor[GEMM_C].role == TENSOR_INOUT && which == GEMM_C;
+    for (int64_t i = 0; i < ranges * g.batch; i++) {
+        struct slice s = slice_at(&g, i / g.batch, ranges, i % g.batch);
+        packed_fill(&p, &g, &s, input[GEMM_A], input[GEMM_B]);
+        struct reference_job all = {
+            gemm_of(&g, which, &s), &p, old ? input[GEMM_C] : NULL, &s, &o, 0, g.m};
+        rows_spread(&all, threads);
+    }
     packed_release(&p);
     *ret_oracle = o;
     return ERR_OK;

@@ -8,21 +8,6 @@
 enum { TILE = 16 };
 
 template <class F>
-DEVICE void c_store(typename F::result *c, i64 at, typename F::wide acc, f32 alpha, f32 beta)
-{
-    typename F::wide value = (typename F::wide)(alpha * acc);
-    if (beta != 0.0f)
-        value = (typename F::wide)(beta * F::unwiden(c[at]) + value);
-    c[at] = F::narrow(value);
-}
-
-template <>
-DEVICE void c_store<format_i8>(i32 *c, i64 at, i32 acc, f32, f32)
-{
-    c[at] = acc;
-}
-
-template <class F>
 DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
                  typename F::result *c, i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 b_row,
                  i64 b_col, f32 alpha, f32 beta, typename F::wide (*tile_a)[TILE + 1],
@@ -43,19 +28,20 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
         SYNC();
     }
     if (i < m && j < n)
-        c_store<F>(c, (i64)i * n + j, acc, alpha, beta);
+        scaled_store<F>(c, (i64)i * n + j, acc, alpha, beta);
 }
 
 #define ENTRY(format)                                                                          \
     KERNEL(256)                                                                                \
     tiled_##format(const format_##format::stored *a, const format_##format::stored *b,         \
                    format_##format::result *c, i32 m, i32 n, i32 k, i64 a_row, i64 a_col,      \
-                   i64 b_row, i64 b_col, f32 alpha, f32 beta)                                  \
+                   i64 a_batch, i64 b_row, i64 b_col, i64 b_batch, f32 alpha, f32 beta)        \
     {                                                                                          \
         SHARED format_##format::wide tile_a[TILE][TILE + 1];                                   \
         SHARED format_##format::wide tile_b[TILE][TILE + 1];                                   \
-        gemm<format_##format>(a, b, c, m, n, k, a_row, a_col, b_row, b_col, alpha, beta,       \
-                              tile_a, tile_b);                                                 \
+        gemm<format_##format>(a + BLOCK_Z * a_batch, b + BLOCK_Z * b_batch,                    \
+                              c + BLOCK_Z * ((i64)m * n), m, n, k, a_row, a_col, b_row, b_col, \
+                              alpha, beta, tile_a, tile_b);                                    \
     }
 
 ENTRY(f32)
