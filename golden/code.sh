@@ -12,6 +12,7 @@
 # GPUPARITY_TRIXIE (standard: /opt/trixie), which root's debootstrap makes on the first call; the
 # program then runs under that system's loader, since its libraries want a newer C library.
 set -eu
+PATH=$PATH:/usr/sbin:/sbin
 
 build=${1:?usage: golden/code.sh BUILD_FOLDER}
 program=$build/gpuparity
@@ -29,7 +30,7 @@ if ldconfig -p | grep -q 'libamdhip64\.so\.5'; then
     exec "$program" golden code
 fi
 if [ ! -d "$trixie" ]; then
-    debootstrap --variant=minbase trixie "$trixie" http://deb.debian.org/debian
+    debootstrap --variant=minbase trixie "$trixie"
 fi
 if [ ! -e "$trixie/usr/lib/$arch/libamdhip64.so.5" ]; then
     chroot "$trixie" apt-get install -y --no-install-recommends libamdhip64-dev rocm-device-libs-17
