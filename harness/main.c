@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static int command_run(const struct command *c, int argc, char **argv)
     }
     enum err err = c->run(&o, &status, &e);
     if (!err && (fflush(stdout) || ferror(stdout)))
-        err = err_set(&e, ERR_IO, "cannot write to standard output: %m");
+        err = err_set(&e, ERR_IO, "cannot write to standard output: %s", strerror(errno));
     return err ? trouble(c, &e) : status;
 }
 
