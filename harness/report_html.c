@@ -90,18 +90,18 @@ static void put_filter(FILE *out)
 
 static void put_table(FILE *out, const struct html_state *s, const struct finding_tally *t)
 {
-    fprintf(out, "<table id=\"cases\" class=\"%s\">", s->sides->one_sided ? "single" : "pairs");
+    fprintf(out, "<table id=\"cases\" class=\"%s%s\">",
+            s->sides->one_sided ? "single" : "pairs", s->count > HTML_FULL ? " long" : "");
     html_case_head(out, s->sides->one_sided);
     for (size_t i = 0; i < s->count; i++)
         html_case_put(out, &s->cases[i], i < HTML_FULL, i == 0 && t->failing);
     fputs("</table>\n", out);
     if (s->count <= HTML_FULL)
         return;
-    fputs("<p class=\"dim\">Plots are drawn, and figures of agreeing cases given, for the ",
-          out);
+    fputs("<p class=\"dim\">Figures and plots are given for the ", out);
     html_count(out, HTML_FULL);
-    fputs(" cases that need them most. A report of fewer cases has them all; the JSON report "
-          "has every figure of every case.</p>\n",
+    fputs(" cases that need them most. A report of fewer cases has them all; JSON and CSV "
+          "reports have every figure of every case.</p>\n",
           out);
 }
 

@@ -162,6 +162,14 @@ static void put_marks(FILE *out, char side, const char *marks)
     fputs("</p>\n", out);
 }
 
+static void cut_add(struct html_case *c, size_t from, size_t to)
+{
+    if (c->n_cut == HTML_CASE_CUTS || from == to)
+        return;
+    c->cut[c->n_cut].from = from;
+    c->cut[c->n_cut++].to = to;
+}
+
 static void put_details(FILE *out, struct html_case *c, const struct finding *f,
                         const struct finding_sides *sides)
 {
@@ -175,19 +183,13 @@ static void put_details(FILE *out, struct html_case *c, const struct finding *f,
         put_marks(out, 'B', f->b.marks);
     size_t from = (size_t)ftello(out);
     for (int i = 0; i < f->n_out; i++) {
-        size_t plot_from, plot_to;
-        html_out_put(out, &f->out[i], f->one_sided, sides, &plot_from, &plot_to);
-        if (!c->rank || c->n_cut == HTML_CASE_CUTS || plot_from == plot_to)
-            continue;
-        c->cut[c->n_cut].from = plot_from;
-        c->cut[c->n_cut++].to = plot_to;
+        size_t cut_from = html_out_put(out, &f->out[i], f->reason, f->one_sided, sides);
+        if (c->rank)
+            cut_add(c, cut_from, (size_t)ftello(out));
     }
+    size_t build_from = (size_t)ftello(out);
     put_build(out, f);
-    if (!c->rank) {
-        c->cut[0].from = from;
-        c->cut[0].to = (size_t)ftello(out);
-        c->n_cut = 1;
-    }
+    cut_add(c, c->rank ? build_from : from, (size_t)ftello(out));
     fputs("</div>", out);
 }
 

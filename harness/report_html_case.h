@@ -9,7 +9,7 @@
 /* One case of the HTML report, written at once and kept as text until the page's head is known:
  * a table body of two rows, the numbers and the sentence that opens the details. */
 
-enum { HTML_CASE_CUTS = RECORD_OUT_MAX + 1 };
+enum { HTML_CASE_CUTS = RECORD_OUT_MAX + 1 }; /* figures and plots an output, how it ran */
 
 struct html_case {
     int64_t number;

@@ -17,7 +17,7 @@ struct view {
     bool one_sided, two;
 };
 
-static void put_head(const struct view *v)
+static void put_head(const struct view *v, const char *said)
 {
     fputs("<h3>", v->out);
     quote_markup(v->out, v->o->name);
@@ -26,7 +26,10 @@ static void put_head(const struct view *v)
         fprintf(v->out, "%s%" PRId64, i ? "\u00d7" : "", v->o->dim[i]);
     fputs("]</small> ", v->out);
     html_verdict(v->out, v->o->verdict, false);
-    fputs("</h3>\n<p>", v->out);
+    fputs("</h3>\n", v->out);
+    if (!strcmp(v->o->reason, said))
+        return;
+    fputs("<p>", v->out);
     quote_markup(v->out, v->o->reason);
     fputs("</p>\n", v->out);
 }
@@ -122,11 +125,13 @@ static void put_element(const struct view *v, const char *which,
 
 static void put_elements(const struct view *v)
 {
+    fputs("<div class=\"els scroll\">", v->out);
     const struct finding_element *worst = &v->o->worst, *first = &v->o->first;
     if (worst->shown)
         put_element(v, "Worst", worst);
     if (first->shown && (!worst->shown || first->index != worst->index))
         put_element(v, "First", first);
+    fputs("</div>\n", v->out);
 }
 
 static void put_row_head(const struct view *v, const char *words)
@@ -210,8 +215,6 @@ static void put_figures(const struct view *v)
                 v->two ? " colspan=\"2\"" : "", 100 * s->power);
     }
     fputs("</tbody></table>\n", v->out);
-    if (v->two)
-        put_pair(v, &s->pair);
 }
 
 static void put_key(FILE *out, char side, const struct record_run *r, const char *how)
@@ -235,7 +238,8 @@ static void put_plots(const struct view *v, const struct finding_sides *sides)
     } else {
         fputs("<span><span class=\"key a\"></span>A and B alike</span>", v->out);
     }
-    fputs("<br>Above: share of elements by signed error. Below: cumulated.</figcaption>\n",
+    fputs("<br>Above: share of elements by signed error; below: cumulated. The axis is "
+          "logarithmic on both sides of 0, so a bell looks like two humps.</figcaption>\n",
           v->out);
     plot_errors(v->out, &s->a.ulp, b);
     if (s->a.bound.count || (v->two && s->b.bound.count))
@@ -243,19 +247,20 @@ static void put_plots(const struct view *v, const struct finding_sides *sides)
     fputs("</figure>\n", v->out);
 }
 
-void html_out_put(FILE *out, const struct finding_out *o, bool one_sided,
-                  const struct finding_sides *sides, size_t *ret_plot_from, size_t *ret_plot_to)
+size_t html_out_put(FILE *out, const struct finding_out *o, const char *said, bool one_sided,
+                    const struct finding_sides *sides)
 {
     struct view v = {out, o, one_sided, !one_sided && o->verdict != VERDICT_SAME};
-    fputs("<section>", out);
-    put_head(&v);
+    put_head(&v, said);
     put_causes(&v);
-    fputs("<div class=\"two\"><div class=\"scroll\">", out);
     put_elements(&v);
+    size_t cut = (size_t)ftello(out);
+    fputs("<div class=\"two\"><div class=\"scroll\">", out);
     put_figures(&v);
-    fputs("</div>", out);
-    *ret_plot_from = (size_t)ftello(out);
+    fputs("</div><div>", out);
     put_plots(&v, sides);
-    *ret_plot_to = (size_t)ftello(out);
-    fputs("</div></section>\n", out);
+    if (v.two)
+        put_pair(&v, &o->stats.pair);
+    fputs("</div></div>\n", out);
+    return cut;
 }

@@ -6,11 +6,11 @@
 
 #include "report.h"
 
-/* One output of a case in the HTML report: its sentence, causes, worst element, figures and
- * plots. The plots lie between the two offsets in `out` (which must be seekable), equal if
- * there are none; a map of where the output is wrong will stand with them. */
-void html_out_put(FILE *out, const struct finding_out *o, bool one_sided,
-                  const struct finding_sides *sides, size_t *ret_plot_from,
-                  size_t *ret_plot_to);
+/* One output of a case in the HTML report: its sentence, causes and worst element, then figures
+ * and plots (a map of where the output is wrong will stand with them). Returns where in `out`,
+ * which must be seekable, the latter begin: a long report leaves them out. `said`: a sentence
+ * that stands there already. */
+size_t html_out_put(FILE *out, const struct finding_out *o, const char *said, bool one_sided,
+                    const struct finding_sides *sides);
 
 #endif

@@ -17,7 +17,8 @@ enum {
     LOWER = 136,  /* top of the lower one */
     FOOT = 206,
     HEIGHT = 240,
-    TICKS = 4 /* labelled a side, at most */
+    SMALLEST = 3, /* height of a bar, so that a single wrong element is seen */
+    TICKS = 4     /* labelled a side, at most */
 };
 
 enum { EXPONENT_OF_BIN = -34, SLOTS_MAX = 2 * STATS_HIST + 1 };

@@ -60,44 +60,31 @@ static void put_wrong(FILE *out, int64_t n, char side, const struct record_run *
     fprintf(out, " case%s. ", n == 1 ? "" : "s");
 }
 
-static void put_clause(FILE *out, int64_t n, const char *one, const char *many)
-{
-    if (!n)
-        return;
-    html_count(out, n);
-    fprintf(out, " %s ", n == 1 ? one : many);
-}
-
+/* The counts that follow say the rest. */
 void summary_explain(FILE *out, const struct finding_tally *t,
                      const struct finding_sides *sides)
 {
     const int64_t *v = t->verdicts;
+    int64_t both = v[VERDICT_BOTH_WRONG], confound = v[VERDICT_DISTINGUISHABLE];
     bool any = false;
     fputs("<p class=\"lead\">", out);
-    put_wrong(out, v[VERDICT_A_WRONG], 'A', &sides->a);
-    put_wrong(out, v[VERDICT_B_WRONG], 'B', &sides->b);
-    put_clause(out, v[VERDICT_BOTH_WRONG], "case has both sides outside their bounds.",
-               "cases have both sides outside their bounds.");
-    put_clause(out, v[VERDICT_BROKEN],
-               "case did not finish: build, launch, crash or time limit.",
-               "cases did not finish: build, launch, crash or time limit.");
-    put_clause(out, v[VERDICT_MISTRUSTED], "case could not have caught a fault.",
-               "cases could not have caught a fault.");
-    put_clause(out, v[VERDICT_STALE], "case no longer differs as golden/known.yaml says.",
-               "cases no longer differ as golden/known.yaml says.");
-    put_clause(out, v[VERDICT_DISTINGUISHABLE],
-               "case is right on both sides, but they err differently: a confound.",
-               "cases are right on both sides, but they err differently: a confound.");
-    put_clause(out, v[VERDICT_KNOWN], "case differs as golden/known.yaml says.",
-               "cases differ as golden/known.yaml says.");
+    put_wrong(out, v[VERDICT_A_WRONG] + both, 'A', &sides->a);
+    put_wrong(out, v[VERDICT_B_WRONG] + both, 'B', &sides->b);
     if (agreeing(t)) {
-        fputs(sides->one_sided ? "Right:" : "In agreement:", out);
+        html_count(out, agreeing(t));
+        fputs(sides->one_sided ? " right:" : " agree:", out);
         put_part(out, &any, v[VERDICT_SAME], " bit for bit", " bit for bit");
         put_part(out, &any, v[VERDICT_EQUIVALENT], " within its derived bounds",
                  " within their derived bounds");
         fputs(". ", out);
     }
-    put_clause(out, v[VERDICT_UNTESTED], "case did not run here.", "cases did not run here.");
+    if (confound) {
+        fputs("In ", out);
+        html_count(out, confound);
+        fputs(" both sides are right but err differently: a study that compares methods across "
+              "these two devices would measure the devices too.",
+              out);
+    }
     fputs("</p>\n", out);
 }
 
