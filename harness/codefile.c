@@ -214,7 +214,8 @@ static enum err pack(const char *path, const struct codefile *f, char **ret_byte
     size_t done = 0;
     if (plain && packed && z) {
         memcpy(plain, head, (size_t)n);
-        memcpy(plain + n, f->bytes, f->size);
+        if (f->size)
+            memcpy(plain + n, f->bytes, f->size);
         ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, CODEFILE_LEVEL);
         ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
         done = ZSTD_compress2(z, packed, room, plain, size);

@@ -186,8 +186,10 @@ EXPORT int cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned n, i
     for (unsigned i = 0; i < n; i++)
         if (option[i] == 5 && wants("load-fails", NULL))
             strcpy(value[i], "fake: line 1: too new\nand more");
+    if (wants("load-fails", NULL))
+        return 222;
     *module = (CUmodule)strdup(image);
-    return wants("load-fails", NULL) ? 222 : 0;
+    return 0;
 }
 
 EXPORT int cuModuleUnload(CUmodule module)
