@@ -22,24 +22,27 @@
  * compiler's reordering within a range.
  *
  * Narrow partial sums: each range's sum is within E1 (as above with depth c) before it is
- * rounded to a 16-bit format of unit v and smallest subnormal 2 t, then ranges - 1 additions
- * follow: E2 = E1 + v (S + E1) + ranges t,   E = E2 + gamma(ranges - 1) (S + E2) + 2 k w0.
+ * rounded to a 16-bit format of unit v and smallest subnormal 2 t; ranges - 1 additions follow:
+ *   E2 = E1 + v (S + E1) + ranges t,   E = E2 + gamma(ranges - 1) (S + E2) + 2 k w0.
  *
  * Matrix units, k rounded up to K, a multiple of 16: a unit aligns the exact products of a
  * group and the old sum to the largest exponent, cuts, adds and rounds. Let P be the largest
  * |a| of the row times the largest |b| of the column, each at least the format's smallest
- * normal (a zero may count with that exponent). NVIDIA (Ampere)  groups of 8 (tf32: 4); each of
- * the 9 (5) terms is cut to 2^-24 of max(P, |sum|), the result is truncated, 2 u: a term's
- * share is at most u (5 P + 7 (S + E)) / 4. AMD (gfx11)      groups of 2; each of the 3 terms
- * is off by at most a unit, at most max(u P, u/4 (S + E)), the result is rounded, u: u (3 P +
- * 7/4 (S + E)) / 2 a term. Subnormals are flushed in any mode. So E = K u (3/2 P + 7/4 (S + E))
- * + 2 K 2^-126 + lost. Sums kept in f16 are rounded to it at most K / 2 times more: + K / 2
- * 2^-11 (S + E) + K 2^-25. Both are solved for E. A plain f32 chain, which stands in where
- * there is no unit, is within this as well.
+ * normal (a zero may count with that exponent).
+ *   NVIDIA, Ampere: groups of 8 (tf32: 4). Each of the 9 (5) terms is cut to 2^-24 of
+ *     max(P, |sum|) and the result truncated, 2 u: a term's share is u (5 P + 7 (S + E)) / 4.
+ *   AMD, gfx11: groups of 2. Each of the 3 terms is off by a unit, max(u P, u/4 (S + E)) at
+ *     most, and the result rounded, u: a term's share is u (3 P + 7/4 (S + E)) / 2. Subnormals
+ *     are flushed in any mode.
+ * So E = K u (3/2 P + 7/4 (S + E)) + 2 K 2^-126 + lost. A plain f32 chain, which stands in
+ * where there is no unit, is within this as well. Sums kept in f16 are also rounded to it after
+ * every second term at most, always in ascending k: each time by 2^-11 (|partial sum| + E) +
+ * 2^-25. With W the sum of those exact |partial sums|: + 2^-11 (W + K/2 E) + K 2^-25. Either
+ * equation is solved for E.
  *
- * The epilogue has `steps` roundings: 0 if alpha = +-1 and beta = 0, 1 if only beta = 0, else
- * 2; with Q = |alpha| (|s| + E) + |beta c| E' = |alpha| E + gamma(steps) Q + 4 w0 (1 + gamma) +
- * flushed inputs (alpha, beta, c).
+ * The epilogue has `steps` roundings: 0 if alpha = +-1 and beta = 0, 1 if only beta = 0,
+ * else 2. With Q = |alpha| (|s| + E) + |beta c|
+ *   E' = |alpha| E + gamma(steps) Q + 4 w0 (1 + gamma) + flushed inputs (alpha, beta, c).
  *
  * Narrowing to f16 or bf16 rounds once more: half the format's spacing at |T| + E'. f32: none.
  *
@@ -119,12 +122,13 @@ static double narrow_error(const struct gemm *g, const struct gemm_sum *s, doubl
 static double matrix_error(const struct gemm *g, const struct gemm_sum *s)
 {
     double k = 16 * (double)ceil_div(g->k, 16), u = rounding_unit();
-    double fixed = 1.5 * k * u * s->peak + 2 * k * 0x1p-126 + s->lost, factor = 1.75 * k * u;
+    double factor = 1.75 * k * u;
+    double fixed = 1.5 * k * u * s->peak + factor * s->magnitude + 2 * k * 0x1p-126 + s->lost;
     if (g->acc == DTYPE_F16) {
-        fixed += k * 0x1p-25;
+        fixed += 0x1p-11 * s->walk + k * 0x1p-25;
         factor += k / 2 * 0x1p-11;
     }
-    return (fixed + factor * s->magnitude) / (1 - factor);
+    return fixed / (1 - factor);
 }
 
 static double sum_error(const struct gemm *g, const struct gemm_sum *s)
@@ -276,6 +280,6 @@ struct gemm_element gemm_reference(const struct gemm *g, const struct gemm_sum *
     exact_value(g, s, old, &r.value, &r.tail);
     r.error = exact_error(g, s, old);
     r.bound = (error + narrowing(g->out, fabs(r.value) + error) + r.error) * (1 + 0x1p-40);
-    r.drop = g->k ? alpha * typical_term(g, s) : fabs(old);
+    r.drop = g->k && alpha != 0 ? alpha * typical_term(g, s) : fabs(old);
     return element_settle(g, sum_outcome(g, s, e), q, error, old, r);
 }

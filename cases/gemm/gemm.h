@@ -86,6 +86,7 @@ struct gemm_sum {
     double last;                   /* magnitude of the last product; 0 if k == 0 */
     double lost;                   /* by flushing subnormal inputs: at most */
     double peak;                   /* no product of the row and the column is larger */
+    double walk;                   /* f16 sums: of |sum| after every second term */
     bool unsure;                   /* special values whose outcome depends on order or mode */
 };
 

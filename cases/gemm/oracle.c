@@ -139,6 +139,20 @@ static double at_least_normal(enum dtype d, double x)
     return x > least ? x : least;
 }
 
+/* Partial sums after every second term, zeros up to a multiple of 16 included; double errs by
+ * less than k 2^-53 of the magnitude each time. */
+static double sum_walk(const struct packed *p, int64_t i, int64_t j, double magnitude)
+{
+    int64_t k = (p->o.k + 15) / 16 * 16;
+    double sum = 0, walk = 0;
+    for (int64_t l = 0; l < k; l++) {
+        if (l < p->o.k)
+            sum += (double)*packed_a(p, i, l) * *packed_b(p, l, j);
+        walk += l % 2 ? fabs(sum) : 0;
+    }
+    return walk + (double)(k * k) * 0x1p-53 * magnitude;
+}
+
 static struct gemm_sum element_sum(const struct reference_job *job, int64_t i, int64_t j)
 {
     const struct gemm_line *r = &job->p->row[i], *c = &job->p->column[j];
@@ -151,6 +165,8 @@ static struct gemm_sum element_sum(const struct reference_job *job, int64_t i, i
         s.last = fabs((double)*packed_a(job->p, i, k - 1) * *packed_b(job->p, k - 1, j));
     if (inputs_flush(&job->g))
         s.lost = 0x1p-126 * ((r->subnormal ? c->sum : 0) + (c->subnormal ? r->sum : 0));
+    if (job->g.acc == DTYPE_F16)
+        s.walk = sum_walk(job->p, i, j, s.magnitude);
     s.peak = at_least_normal(job->g.in, r->largest) * at_least_normal(job->g.in, c->largest);
     return s;
 }
