@@ -40,8 +40,8 @@ static double gap(double x, const struct reference *r)
 /* Could a result within the bound have been rounded to the overflow value? */
 static bool overflow_is_near(const struct reference *r, enum dtype d)
 {
-    double next = dtype_max(d) + ulp_size(d, dtype_max(d));
-    return fabs(gap(r->value < 0 ? -next : next, r)) <= r->bound;
+    double top = dtype_max(d), sign = r->value < 0 ? -1 : 1;
+    return sign * gap(sign * top, r) <= r->bound - ulp_size(d, top);
 }
 
 double reference_error(const struct reference *r, enum dtype d, uint64_t bits)

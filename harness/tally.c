@@ -22,27 +22,29 @@ static void worst_update(struct side_stats *s, double ratio, int64_t i)
 /* What one element of one side comes to. */
 struct outcome {
     enum judgement judgement;
+    bool measured; /* ulp holds: finite against NUMBER */
     bool over, rounded;
     double ulp, ratio;
 };
 
-static struct outcome outcome_make(const struct tally_subject *p, const struct reference *r,
-                                   uint64_t bits)
+static bool is_equal(enum dtype d, uint64_t a, uint64_t b)
 {
-    struct outcome c = {.judgement = reference_judge(r, p->a->dtype, bits)};
-    c.rounded =
-        bits == r->rounded ||
-        (c.judgement == JUDGEMENT_NUMBER
-             ? dtype_value(p->a->dtype, bits) == 0 && dtype_value(p->a->dtype, r->rounded) == 0
-             : dtype_is_nan(p->a->dtype, bits) && dtype_is_nan(p->a->dtype, r->rounded));
-    if (c.judgement != JUDGEMENT_NUMBER)
-        return c;
-    c.ulp = ulp_error(p->a->dtype, bits, r->value, r->tail);
-    if (r->bound == INFINITY)
-        return c;
-    double error = reference_error(r, p->a->dtype, bits);
-    c.over = !(fabs(error) <= r->bound);
-    c.ratio = error == 0 ? 0 : error / r->bound;
+    double x = dtype_value(d, a), y = dtype_value(d, b);
+    return a == b || x == y || (isnan(x) && isnan(y));
+}
+
+static struct outcome outcome_make(enum dtype d, const struct reference *r, uint64_t bits)
+{
+    struct outcome c = {.judgement = reference_judge(r, d, bits)};
+    c.rounded = is_equal(d, bits, r->rounded);
+    c.measured = r->kind == REFERENCE_NUMBER && dtype_is_finite(d, bits);
+    if (c.measured)
+        c.ulp = ulp_error(d, bits, r->value, r->tail);
+    if (c.judgement == JUDGEMENT_NUMBER) {
+        double error = reference_error(r, d, bits);
+        c.over = !(fabs(error) <= r->bound);
+        c.ratio = error == 0 ? 0 : error / r->bound;
+    }
     return c;
 }
 
@@ -82,13 +84,11 @@ static void side_add(const struct tally_subject *p, struct side_stats *s, int64_
         worst_update(s, fabs(c->ratio), i);
 }
 
-static void side_sink(struct tally_values *out, int quantity, const struct outcome *c,
-                      double bound)
+static void side_sink(struct tally_values *out, int quantity, const struct outcome *c)
 {
-    if (c->judgement != JUDGEMENT_NUMBER)
-        return;
-    out->x[quantity][out->n[quantity]++] = c->ulp;
-    if (bound != INFINITY)
+    if (c->measured)
+        out->x[quantity][out->n[quantity]++] = c->ulp;
+    if (c->judgement == JUDGEMENT_NUMBER)
         out->x[quantity + 1][out->n[quantity + 1]++] = clamp(c->ratio);
 }
 
@@ -150,7 +150,7 @@ static void reference_add(const struct oracle *o, struct tally *k, const struct 
         k->judged++;
         k->powerful += o->drop[i] > 2 * r->bound;
     }
-    k->a.unjudged += finite && r->bound == INFINITY;
+    k->a.unjudged += r->bound == INFINITY;
     k->constant &= r->value == o->value[0] || (isnan(r->value) && isnan(o->value[0]));
 }
 
@@ -163,19 +163,19 @@ static void element_add(const struct tally_subject *p, struct tally *k,
     if (p->o) {
         r = reference_make(p->a->dtype, p->o->value[i], p->o->tail[i], p->o->bound[i]);
         reference_add(p->o, k, &r, i);
-        ca = outcome_make(p, &r, a);
+        ca = outcome_make(p->a->dtype, &r, a);
     }
     side_add(p, &k->a, &k->a_class, &ca, a, i);
     if (!is_unwritten(p, a, is_wrong(&ca)))
-        side_sink(out, TALLY_A_ULP, &ca, r.bound);
+        side_sink(out, TALLY_A_ULP, &ca);
     if (!p->b)
         return;
 
     if (p->o)
-        cb = a == b ? ca : outcome_make(p, &r, b);
+        cb = a == b ? ca : outcome_make(p->a->dtype, &r, b);
     side_add(p, &k->b, &k->b_class, &cb, b, i);
     if (!is_unwritten(p, b, is_wrong(&cb)))
-        side_sink(out, TALLY_B_ULP, &cb, r.bound);
+        side_sink(out, TALLY_B_ULP, &cb);
     pair_add(p, k, out, a, b, i);
 }
 

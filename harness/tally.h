@@ -30,7 +30,7 @@ struct side_stats {
     int64_t unwritten;         /* still the poison pattern */
     int64_t correctly_rounded; /* equal to the reference rounded once to the format; zeros of
                                   either sign and all NaNs are equal */
-    int64_t unjudged;          /* finite reference, bound is INFINITY */
+    int64_t unjudged;          /* bound is INFINITY */
     double worst_bound;  /* largest |error| / bound over judged elements; INFINITY for an error
                             against a bound of 0 */
     int64_t worst_index; /* where; -1 if no element has an error. Elements that are NaN, Inf or
