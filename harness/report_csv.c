@@ -111,10 +111,9 @@ static void put_tags(FILE *out, const struct report_options *o, bool keys)
 {
     for (int i = 0; i < o->n_tag; i++) {
         const char *equals = strchr(o->tag[i], '=');
-        char key[REPORT_TAG_MAX + 1];
-        snprintf(key, sizeof key, "%.*s", (int)(equals - o->tag[i]), o->tag[i]);
-        fputs(keys ? ",tag_" : ",", out);
-        quote_csv(out, keys ? key : equals + 1);
+        char key[REPORT_TAG_MAX + 5];
+        snprintf(key, sizeof key, "tag_%.*s", (int)(equals - o->tag[i]), o->tag[i]);
+        put_text(out, keys ? key : equals + 1);
     }
     fputc('\n', out);
 }
