@@ -255,8 +255,8 @@ enum err doctor_report(FILE *out, struct errinfo *e)
 {
     char system[128];
     runinfo_system(system, sizeof system);
-    fprintf(out, "gpuparity %s on %s, %ld cores\n", GPUPARITY_VERSION, system,
-            sysconf(_SC_NPROCESSORS_ONLN));
+    fprintf(out, "gpuparity %s\n", GPUPARITY_VERSION);
+    print_format(out, "machine", "%s, %ld cores", system, sysconf(_SC_NPROCESSORS_ONLN));
     for (int i = 0; backends[i]; i++)
         TRY(report_backend(out, backends[i], e));
     return ERR_OK;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +19,16 @@ static char *report(void)
     return text;
 }
 
-/* Folds the hanging lines so that a search does not depend on where they break. */
+/* Folds hanging lines and runs of blanks, so that a search does not depend on the layout. */
 static void unwrap(char *text)
 {
     char *to = text;
     for (const char *from = text; *from; from++) {
-        if (*from == '\n' && from[1] == ' ' && from[2] == ' ' && from[3] == ' ') {
-            while (from[1] == ' ')
-                from++;
-            *to++ = ' ';
-        } else {
+        bool hanging = *from == '\n' && !strncmp(from + 1, "     ", 5);
+        if (!hanging && *from != ' ')
             *to++ = *from;
-        }
+        else if (to > text && to[-1] != ' ' && to[-1] != '\n')
+            *to++ = ' ';
     }
     *to = 0;
 }
