@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
-
 uint8_t *address_global(struct wave *w, const struct access *a, int lane, uint64_t address)
 {
     if (!sim_memory_ok(w->block->memory, address, a->size)) {
@@ -21,8 +19,8 @@ static uint8_t *window(struct wave *w, const struct access *a, int lane, uint64_
     if (offset <= size && size - offset >= a->size)
         return base + offset;
     char text[160];
-    snprintf(text, sizeof text, "%s %u bytes at offset 0x%llx of %s, which has %llu bytes", a->what,
-             a->size, (unsigned long long)offset, name, (unsigned long long)size);
+    snprintf(text, sizeof text, "%s %u bytes at offset 0x%llx of %s, which has %llu bytes",
+             a->what, a->size, (unsigned long long)offset, name, (unsigned long long)size);
     wave_fault(w, a->inst, SIM_FAULT_ADDRESS, lane, offset, text);
     return NULL;
 }
@@ -47,7 +45,8 @@ static uint64_t lane_address(const struct wave *w, const struct inst *i, int lan
         return offset + (uint32_t)i->imm;
     }
     if (i->saddr != WAVE_NULL)
-        return (w->s[i->saddr] | (uint64_t)w->s[i->saddr + 1] << 32) + low + (uint64_t)(int64_t)i->imm;
+        return (w->s[i->saddr] | (uint64_t)w->s[i->saddr + 1] << 32) + low +
+               (uint64_t)(int64_t)i->imm;
     return (low | (uint64_t)w->v[i->address + 1][lane] << 32) + (uint64_t)(int64_t)i->imm;
 }
 
@@ -73,7 +72,7 @@ int address_lanes(struct wave *w, const struct access *a, uint8_t *ret_pointer[W
         if (!ret_pointer[lane])
             return WAVE_FAULT;
     }
-    return w->block->check ? check_access(w, a, ret_pointer) : WAVE_GOES_ON;
+    return WAVE_GOES_ON;
 }
 
 int address_ds(struct wave *w, const struct access *a, uint32_t offset,
@@ -86,7 +85,7 @@ int address_ds(struct wave *w, const struct access *a, uint32_t offset,
         if (!ret_pointer[lane])
             return WAVE_FAULT;
     }
-    return w->block->check ? check_access(w, a, ret_pointer) : WAVE_GOES_ON;
+    return WAVE_GOES_ON;
 }
 
 static uint32_t extended(uint32_t old, const uint8_t *p, unsigned bytes, enum mem_extend extend)
@@ -102,8 +101,8 @@ static uint32_t extended(uint32_t old, const uint8_t *p, unsigned bytes, enum me
     return v;
 }
 
-void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask, unsigned first,
-                unsigned bytes, enum mem_extend extend)
+void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask,
+                unsigned first, unsigned bytes, enum mem_extend extend)
 {
     if (bytes < 4) {
         for (uint32_t rest = mask; rest; rest &= rest - 1) {

@@ -11,8 +11,8 @@ enum memory_space { SPACE_GLOBAL, SPACE_SHARED, SPACE_PRIVATE };
 
 struct access {
     const struct inst *inst;
-    uint32_t size;    /* bytes a lane */
-    uint32_t mask;    /* active lanes */
+    uint32_t size; /* bytes a lane */
+    uint32_t mask; /* active lanes */
     bool writes;
     const char *what; /* "reads", "writes", "updates" */
 };
@@ -30,8 +30,8 @@ int address_ds(struct wave *w, const struct access *a, uint32_t offset,
                uint8_t *ret_pointer[WAVE_LANES]);
 
 /* Between memory and the registers first, first + 1, ... of all active lanes. */
-void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask, unsigned first,
-                unsigned bytes, enum mem_extend extend);
+void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask,
+                unsigned first, unsigned bytes, enum mem_extend extend);
 void lanes_write(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask,
                  unsigned first, unsigned bytes, bool high);
 

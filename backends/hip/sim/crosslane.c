@@ -78,7 +78,8 @@ int exec_movrel(struct wave *w, const struct inst *i)
 {
     const char *kind = i->code->name;
     const bool both = strstr(kind, "_2_") || strstr(kind, "swaprel");
-    const bool from = both || strstr(kind, "movrels"), to = both || strstr(kind, "reld") || strstr(kind, "relsd");
+    const bool from = both || strstr(kind, "movrels"),
+               to = both || strstr(kind, "reld") || strstr(kind, "relsd");
     const uint32_t m0 = w->s[WAVE_M0];
     const uint64_t s = i->src[0].index + (from ? both ? m0 & 1023 : (uint64_t)m0 : 0);
     const uint64_t d = i->d + (to ? both ? m0 >> 16 & 1023 : (uint64_t)m0 : 0);

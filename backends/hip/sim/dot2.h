@@ -25,9 +25,9 @@ void wmma_bf16_bf16(uint16_t d[16][16], uint16_t a[16][16], uint16_t b[16][16],
 
 /* Integers, exact; the products wrap, or with `clamp` the sum saturates. a and b hold one
  * element a byte (iu4: its low four bits). */
-void wmma_i32_iu8(uint32_t d[16][16], uint8_t a[16][16], uint8_t b[16][16],
-                  uint32_t c[16][16], bool a_signed, bool b_signed, bool clamp);
-void wmma_i32_iu4(uint32_t d[16][16], uint8_t a[16][16], uint8_t b[16][16],
-                  uint32_t c[16][16], bool a_signed, bool b_signed, bool clamp);
+void wmma_i32_iu8(uint32_t d[16][16], uint8_t a[16][16], uint8_t b[16][16], uint32_t c[16][16],
+                  bool a_signed, bool b_signed, bool clamp);
+void wmma_i32_iu4(uint32_t d[16][16], uint8_t a[16][16], uint8_t b[16][16], uint32_t c[16][16],
+                  bool a_signed, bool b_signed, bool clamp);
 
 #endif

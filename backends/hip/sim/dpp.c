@@ -66,7 +66,8 @@ uint32_t dpp_write_mask(const struct wave *w, const struct inst *i)
     if (i->dpp == DPP_8)
         return mask;
     for (int lane = 0; lane < WAVE_LANES; lane++) {
-        bool enabled = (i->dpp_rows >> (4 + lane / 16) & 1) && (i->dpp_rows >> (lane % 16 / 4) & 1);
+        bool enabled =
+            (i->dpp_rows >> (4 + lane / 16) & 1) && (i->dpp_rows >> (lane % 16 / 4) & 1);
         bool valid = i->dpp_bound || readable(w, i, dpp_source(i, lane));
         if (!enabled || !valid)
             mask &= ~(1u << lane);

@@ -121,8 +121,8 @@ static uint64_t update_64(uint8_t *p, atomic_fn *fn, uint64_t data, uint64_t oth
 {
     uint64_t *word = (uint64_t *)(void *)p;
     uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(word, &old, fn(old, data, other), false, __ATOMIC_ACQ_REL,
-                                        __ATOMIC_RELAXED))
+    while (!__atomic_compare_exchange_n(word, &old, fn(old, data, other), false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
         ;
     return old;
 }
@@ -137,12 +137,13 @@ int exec_flat_atomic(struct wave *w, const struct inst *i)
     for (uint32_t rest = a.mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         if ((uintptr_t)pointer[lane] % bytes)
-            return wave_fault(w, i, SIM_FAULT_ALIGNMENT, lane, (uintptr_t)pointer[lane],
-                              "updates an address that is not a multiple of the operand's size");
+            return wave_fault(
+                w, i, SIM_FAULT_ALIGNMENT, lane, (uintptr_t)pointer[lane],
+                "updates an address that is not a multiple of the operand's size");
         /* compare-and-swap: the new value is first, the expected one follows */
         uint64_t first = data_word(w, data, lane, bytes);
-        uint64_t second = data_word(w, data + bytes / 4 < WAVE_VGPRS - 1 ? data + bytes / 4 : data,
-                                    lane, bytes);
+        uint64_t second = data_word(
+            w, data + bytes / 4 < WAVE_VGPRS - 1 ? data + bytes / 4 : data, lane, bytes);
         uint64_t old = bytes == 8 ? update_64(pointer[lane], i->code->fn, first, second)
                                   : update_32(pointer[lane], i->code->fn, first, second);
         if (!i->glc)

@@ -4,7 +4,8 @@
 
 #include <fenv.h>
 
-/* The host's rounding direction, by the two bits of a MODE field: nearest, up, down, to zero. */
+/* The host's rounding direction, by the two bits of a MODE field: nearest, up, down, to zero.
+ */
 static inline unsigned hostround_set(unsigned mode)
 {
     static const int directions[4] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};

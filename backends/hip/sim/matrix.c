@@ -56,13 +56,12 @@ static struct fp_env env_of(const struct wave *w)
     static const uint8_t modes[4] = {FP_RNE, FP_RU, FP_RD, FP_RZ};
     const unsigned d32 = w->mode >> MODE_DENORM_32_SHIFT & 3,
                    d64 = w->mode >> MODE_DENORM_64_SHIFT & 3;
-    return (struct fp_env){
-        .rules = &hip_rules,
-        .round = (enum fp_round)modes[w->mode >> MODE_ROUND_32_SHIFT & 3],
-        .flush_in = (uint8_t)((d32 & 1 ? 0 : 1 << FP_F32) |
-                              (d64 & 1 ? 0 : 1 << FP_F64 | 1 << FP_F16)),
-        .flush_out = (uint8_t)((d32 & 2 ? 0 : 1 << FP_F32) |
-                               (d64 & 2 ? 0 : 1 << FP_F64 | 1 << FP_F16))};
+    return (struct fp_env){.rules = &hip_rules,
+                           .round = (enum fp_round)modes[w->mode >> MODE_ROUND_32_SHIFT & 3],
+                           .flush_in = (uint8_t)((d32 & 1 ? 0 : 1 << FP_F32) |
+                                                 (d64 & 1 ? 0 : 1 << FP_F64 | 1 << FP_F16)),
+                           .flush_out = (uint8_t)((d32 & 2 ? 0 : 1 << FP_F32) |
+                                                  (d64 & 2 ? 0 : 1 << FP_F64 | 1 << FP_F16))};
 }
 
 /* Each source is f32, or with op_sel_hi a half as f16; neg_hi means the absolute value. */
@@ -106,7 +105,7 @@ int exec_fma_mix(struct wave *w, const struct inst *i)
         h = i->clamp ? (uint32_t)fp_clamp(FP_F16, h) : h;
         const uint32_t old = w->v[i->d][l];
         r[l] = i->code - opcode_at(0) == OP_v_fma_mixhi_f16 ? (old & 0xffff) | h << 16
-                                                             : (old & 0xffff0000) | h;
+                                                            : (old & 0xffff0000) | h;
     }
     lanes_store(w->v[i->d], r, w->s[WAVE_EXEC]);
     return WAVE_GOES_ON;
@@ -165,8 +164,9 @@ static void load_bytes(const struct wave *w, const struct inst *i, int n, int bi
     const unsigned each = 32 / (unsigned)bits;
     for (int lane = 0; lane < 16; lane++)
         for (unsigned k = 0; k < 16; k++)
-            ret->u8[lane][k] = (uint8_t)(part(w, &i->src[n], k / each, lane) >>
-                                         k % each * (unsigned)bits & ((1u << bits) - 1));
+            ret->u8[lane][k] =
+                (uint8_t)(part(w, &i->src[n], k / each, lane) >> k % each * (unsigned)bits &
+                          ((1u << bits) - 1));
 }
 
 static void load_c(const struct wave *w, const struct inst *i, bool is_float, union matrix *ret)

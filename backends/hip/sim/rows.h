@@ -6,9 +6,9 @@
 
 #include "opcode.h"
 
-/* What the rows_*.c files share. They are compiled once for each VARIANT of host processor; every
- * name they export carries it. A row function computes all 32 lanes. Its result may lie where an
- * operand does, lane upon lane. */
+/* What the rows_*.c files share. They are compiled once for each VARIANT of host processor;
+ * every name they export carries it. A row function computes all 32 lanes. Its result may lie
+ * where an operand does, lane upon lane. */
 #define VARIANT_PASTE_(v, name) v##_##name
 #define VARIANT_PASTE(v, name) VARIANT_PASTE_(v, name)
 #define VARIANT_NAME(name) VARIANT_PASTE(VARIANT, name)
@@ -23,7 +23,8 @@ typedef uint64_t row_u64 __attribute__((may_alias));
 typedef int64_t row_i64 __attribute__((may_alias));
 typedef double row_f64 __attribute__((may_alias));
 
-#define VALU(encoding, op, name, D, A, B, C, form, exec, row) extern row_fn VARIANT_NAME(row_##row);
+#define VALU(encoding, op, name, D, A, B, C, form, exec, row)                                  \
+    extern row_fn VARIANT_NAME(row_##row);
 #include "ops.def"
 
 #define ROW(name)                                                                              \
@@ -80,7 +81,8 @@ static inline double double_of(uint64_t u)
     return v.f;
 }
 
-/* --- f16 through f32: exact both ways, written without branches so that rows vectorise -------- */
+/* --- f16 through f32: exact both ways, written without branches so that rows vectorise
+ * -------- */
 
 static inline float half_value(uint32_t h)
 {

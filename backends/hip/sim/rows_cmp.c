@@ -22,7 +22,7 @@ ROW_EXPR(cmp_t, row_u32, row_u32, row_u32, row_u32, ~0u)
     ROW_TEST(ne_##suffix, T, A != B)
 #define ROWS_FLOAT(suffix, T, A, B)                                                            \
     ROWS_ORDER(suffix, T, A, B)                                                                \
-    ROW_TEST(lg_##suffix, T, A < B || A > B)                                                   \
+    ROW_TEST(lg_##suffix, T, A<B || A> B)                                                      \
     ROW_TEST(o_##suffix, T, A == A && B == B)                                                  \
     ROW_TEST(u_##suffix, T, A != A || B != B)                                                  \
     ROW_TEST(nge_##suffix, T, !(A >= B))                                                       \

@@ -4,8 +4,8 @@
 #include "../../sim/fp.h"
 #include "rules.h"
 
-/* Conversions. Those that round by MODE take the host's rounding, which the executor has set, or
- * fp.h with the mode of x. */
+/* Conversions. Those that round by MODE take the host's rounding, which the executor has set,
+ * or fp.h with the mode of x. */
 
 static const struct fp_env nearest = {.rules = &hip_rules, .round = FP_RNE};
 static const struct fp_env to_zero = {.rules = &hip_rules, .round = FP_RZ};

@@ -13,9 +13,9 @@ static const struct fp_env nearest = {.rules = &hip_rules, .round = FP_RNE};
 struct width {
     enum fp_format format;
     int fraction, exponent_max, bias;
-    int scale;            /* the power of two that div_scale and div_fmas use */
-    int gap;              /* exponent difference from which a quotient is near the edge */
-    int tiny;             /* encoded numerator exponent up to which it is scaled */
+    int scale; /* the power of two that div_scale and div_fmas use */
+    int gap;   /* exponent difference from which a quotient is near the edge */
+    int tiny;  /* encoded numerator exponent up to which it is scaled */
 };
 static const struct width single = {FP_F32, 23, 255, 127, 64, 96, 24};
 static const struct width wide = {FP_F64, 52, 2047, 1023, 128, 768, 53};
@@ -85,7 +85,8 @@ static uint64_t div_fixup(const struct width *w, uint64_t q, uint64_t den, uint6
     return magnitude(w, q) >= inf ? sign | inf : sign | magnitude(w, q);
 }
 
-static uint64_t div_fmas(const struct width *w, uint64_t a, uint64_t b, uint64_t c, uint32_t vcc)
+static uint64_t div_fmas(const struct width *w, uint64_t a, uint64_t b, uint64_t c,
+                         uint32_t vcc)
 {
     int n = !vcc ? 0 : exponent(w, c) > w->bias ? w->scale : -w->scale;
     return fp_fma_scaled(&nearest, w->format, a, b, c, n);

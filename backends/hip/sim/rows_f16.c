@@ -5,8 +5,8 @@
 #include "rules.h"
 
 /* f16 by way of f32: sums and products of two f16 numbers rounded to f32 and then to f16 are
- * rounded correctly (24 >= 2 * 11 + 2). That is so in nearest rounding only: with another mode in
- * x->mode the lanes go through fp.h. */
+ * rounded correctly (24 >= 2 * 11 + 2). That is so in nearest rounding only: with another mode
+ * in x->mode the lanes go through fp.h. */
 
 static const struct fp_env nearest = {.rules = &hip_rules, .round = FP_RNE};
 
@@ -60,12 +60,12 @@ static __attribute__((noinline)) void nan_repair(row_u32 *r, const row_u32 *a, c
 #define P half_value(a[i])
 #define Q half_value(b[i])
 #define S half_value(c[i])
-#define FUSED narrow_odd(sum_odd((double)P * (double)Q, (double)S))
+#define FUSED narrow_odd(sum_odd((double)P *(double)Q, (double)S))
 
 ROW_HALF(add_f16, NULL, P + Q, fp_add(&v, FP_F16, a[i], b[i]))
 ROW_HALF(sub_f16, NULL, P - Q, fp_sub(&v, FP_F16, a[i], b[i]))
 ROW_HALF(subrev_f16, NULL, Q - P, fp_sub(&v, FP_F16, b[i], a[i]))
-ROW_HALF(mul_f16, NULL, P * Q, fp_mul(&v, FP_F16, a[i], b[i]))
+ROW_HALF(mul_f16, NULL, P *Q, fp_mul(&v, FP_F16, a[i], b[i]))
 ROW_HALF(fma_f16, c, FUSED, fp_fma(&v, FP_F16, a[i], b[i], c[i]))
 
 /* --- minimum and maximum as for f32 */

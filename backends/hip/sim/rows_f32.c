@@ -5,7 +5,8 @@
 #include "rules.h"
 
 /* f32 arithmetic on the host's unit, which is IEEE in the rounding mode the executor has set.
- * Which NaN comes out is put right afterwards: the first NaN operand, quieted, or the default. */
+ * Which NaN comes out is put right afterwards: the first NaN operand, quieted, or the default.
+ */
 
 static inline uint32_t is_nan(uint32_t u)
 {

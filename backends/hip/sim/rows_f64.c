@@ -89,6 +89,7 @@ static uint64_t trig_preop(uint64_t a, uint32_t segment)
     unsigned shift = (segment & 31) * 53 + (exponent > 1077 ? exponent - 1077 : 0);
     int scale = -53 - (int)shift + (exponent >= 1968 ? 128 : 0);
     struct fp_env v = nearest;
-    return fp_ldexp(&nearest, FP_F64, fp_from_int(&v, FP_F64, pi_bits(shift, 53), false), scale);
+    return fp_ldexp(&nearest, FP_F64, fp_from_int(&v, FP_F64, pi_bits(shift, 53), false),
+                    scale);
 }
 ROW_EXPR(trig_preop_f64, row_u64, row_u64, row_u32, row_u64, trig_preop(a[i], b[i]))

@@ -35,7 +35,7 @@ ROW_I32(minmax_i32, MAX(MIN(a[i], b[i]), c[i]))
 
 /* 24-bit products */
 #define S24(v) ((int32_t)((uint32_t)(v) << 8) >> 8)
-#define U24(v) ((v) & 0xffffff)
+#define U24(v) ((v)&0xffffff)
 ROW_U32(mul_u32_u24, U24(a[i]) * U24(b[i]))
 ROW_U32(mul_hi_u32_u24, (uint32_t)((uint64_t)U24(a[i]) * U24(b[i]) >> 32))
 ROW_U32(mul_i32_i24, (uint32_t)S24(a[i]) * (uint32_t)S24(b[i]))
@@ -46,8 +46,7 @@ ROW_U32(mul_lo_u32, a[i] * b[i])
 ROW_U32(mul_hi_u32, (uint32_t)((uint64_t)a[i] * b[i] >> 32))
 ROW_I32(mul_hi_i32, (int32_t)((int64_t)a[i] * b[i] >> 32))
 ROW_U32(mad_u32_u16, a[i] * b[i] + c[i])
-ROW_U32(mad_i32_i16,
-        (uint32_t)(int32_t)(int16_t)a[i] * (uint32_t)(int32_t)(int16_t)b[i] + c[i])
+ROW_U32(mad_i32_i16, (uint32_t)(int32_t)(int16_t)a[i] * (uint32_t)(int32_t)(int16_t)b[i] + c[i])
 
 ROW_U32(bfi_b32, (a[i] & b[i]) | (~a[i] & c[i]))
 ROW_U32(bfe_u32, (a[i] >> (b[i] & 31)) & ((1u << (c[i] & 31)) - 1))
@@ -115,7 +114,7 @@ static inline uint32_t permute(uint32_t a, uint32_t b, uint32_t selector)
 ROW_U32(perm_b32, permute(a[i], b[i], c[i]))
 
 /* --- 16 bits, zero-extended in and out */
-#define LOW16(v) ((uint32_t)(v) & 0xffff)
+#define LOW16(v) ((uint32_t)(v)&0xffff)
 #define S16(v) ((int32_t)(int16_t)(v))
 ROW_U32(add_nc_u16, LOW16(a[i] + b[i]))
 ROW_U32(sub_nc_u16, LOW16(a[i] - b[i]))

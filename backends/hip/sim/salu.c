@@ -80,7 +80,8 @@ static uint64_t bits_wqm(uint64_t v)
 }
 
 /* s_movrels, s_movreld: register number plus M0; s_movrelsd_2 has two ten-bit parts. */
-static int sgpr_relative(struct wave *w, const struct inst *i, bool from, bool to, unsigned count)
+static int sgpr_relative(struct wave *w, const struct inst *i, bool from, bool to,
+                         unsigned count)
 {
     const bool both = from && to;
     const uint32_t m0 = w->s[WAVE_M0];

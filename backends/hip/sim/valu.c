@@ -83,7 +83,8 @@ static int exec_dual(struct wave *w, const struct inst *i)
 }
 
 static row_fn *const rows[OP_COUNT_] = {
-#define VALU(encoding, op, name, D, A, B, C, form, exec, row) [OP_##name] = VARIANT_NAME(row_##row),
+#define VALU(encoding, op, name, D, A, B, C, form, exec, row)                                  \
+    [OP_##name] = VARIANT_NAME(row_##row),
 #include "ops.def"
 };
 

@@ -210,7 +210,7 @@ static void row_run(const struct wave *w, const struct inst *i, void *r, const u
                     const struct row_context *x)
 {
     const enum optype t = is_float((enum optype)i->code->d) ? (enum optype)i->code->d
-                                                             : (enum optype)i->code->s[0];
+                                                            : (enum optype)i->code->s[0];
     const unsigned shift = t == T_F64 || t == T_F16 ? MODE_ROUND_64_SHIFT : MODE_ROUND_32_SHIFT;
     const unsigned round = is_float(t) && t != T_F16 ? w->mode >> shift & 3 : 0;
     const unsigned old = round ? hostround_set(round) : 0;

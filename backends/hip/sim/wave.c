@@ -51,7 +51,8 @@ int wave_jump(struct wave *w, const struct inst *i, uint64_t address)
     return WAVE_GOES_ON;
 }
 
-/* --- hardware registers ----------------------------------------------------------------------- */
+/* --- hardware registers
+ * ----------------------------------------------------------------------- */
 
 enum { HWREG_MODE = 1, HWREG_STATUS = 2, HWREG_SHADER_CYCLES = 29 };
 
@@ -88,7 +89,8 @@ void wave_register_set(struct wave *w, int32_t field, uint32_t value)
     wave_mode_set(w, (w->mode & ~mask) | (value << low & mask));
 }
 
-/* --- faults ----------------------------------------------------------------------------------- */
+/* --- faults
+ * ----------------------------------------------------------------------------------- */
 
 static void place_print(const struct wave *w, const struct inst *i, char *ret, size_t size)
 {
