@@ -93,6 +93,7 @@ static struct report_options options_make(const struct options *o, const char *o
         .program = "gpuparity",
         .details = o->details ? o->details : JUDGE_DETAILS,
         .colour = terminal && !(no_colour && *no_colour),
+        .strict = o->strict,
         .quiet = o->quiet,
         .verbose = o->verbose,
         .n_tag = o->tag.count,
