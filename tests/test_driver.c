@@ -294,13 +294,31 @@ START_TEST(simulated_multiplies)
         ck_assert_int_eq(b->alloc(d, sizeof m[i], &at[i], &e), 0);
         ck_assert_int_eq(b->write(d, at[i], m[i], sizeof m[i], &e), 0);
     }
-    int32_t two = 2;
-    int64_t row = 2, column = 1;
-    float alpha = 1, beta = 0;
-    struct launch_arg arg[] = {{&at[0], 8}, {&at[1], 8},  {&at[2], 8}, {&two, 4},
-                               {&two, 4},   {&two, 4},    {&row, 8},   {&column, 8},
-                               {&row, 8},   {&column, 8}, {&alpha, 4}, {&beta, 4}};
-    struct launch l = {"naive_f32", {1, 1, 1}, {16, 16, 1}, 0, 12, arg};
+    /* The arguments as the family's plan has them. */
+    struct case_plan plan;
+    union {
+        int32_t i32;
+        int64_t i64;
+        float f32;
+    } value[CASE_ARG_MAX];
+    struct launch_arg arg[CASE_ARG_MAX];
+    ck_assert_int_eq(id.family->plan(&id, &plan, &why), 0);
+    ck_assert_int_eq(plan.n_launch, 1);
+    const struct case_launch *p = &plan.launch[0];
+    for (int i = 0; i < p->n_arg; i++) {
+        const struct case_arg *a = &p->arg[i];
+        arg[i] = (struct launch_arg){&value[i], a->kind == CASE_ARG_I64 ? 8 : 4};
+        if (a->kind == CASE_ARG_TENSOR)
+            arg[i] = (struct launch_arg){&at[a->tensor], 8};
+        else if (a->kind == CASE_ARG_I32)
+            value[i].i32 = (int32_t)a->i;
+        else if (a->kind == CASE_ARG_I64)
+            value[i].i64 = a->i;
+        else
+            value[i].f32 = a->f;
+    }
+    struct launch l = {"naive_f32", {1, 1, 1}, {16, 16, 1}, p->shared, p->n_arg, arg};
+    ck_assert_str_eq(p->entry, l.entry);
     ck_assert_msg(!b->launch(d, &l, &e), "%s", e.text);
     ck_assert_int_eq(b->read(d, at[2], m[2], sizeof m[2], &e), 0);
     static const float want[4] = {19, 22, 43, 50};

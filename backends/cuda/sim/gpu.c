@@ -63,6 +63,16 @@ SIM_API void gpuparity_sim_stats(struct device_stats *ret_stats)
     gpu_leave(g, r);
 }
 
+SIM_API void gpuparity_sim_stats_reset(void);
+SIM_API void gpuparity_sim_stats_reset(void)
+{
+    CUresult r;
+    struct gpu *g = gpu_enter(&r);
+    g->instructions = 0;
+    g->marks = 0;
+    gpu_leave(g, r);
+}
+
 SIM_API const char *gpuparity_sim_last_fault(void);
 SIM_API const char *gpuparity_sim_last_fault(void)
 {

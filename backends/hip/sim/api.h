@@ -196,6 +196,7 @@ HIP_API hip_error hipGetFuncBySymbol(hip_function *function, const void *symbol)
 /* what a simulator can tell */
 struct device_stats;
 HIP_API void gpuparity_sim_stats(struct device_stats *ret);
+HIP_API void gpuparity_sim_stats_reset(void);
 HIP_API const char *gpuparity_sim_last_fault(void);
 
 #endif

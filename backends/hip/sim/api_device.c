@@ -324,6 +324,17 @@ void gpuparity_sim_stats(struct device_stats *ret)
     pthread_mutex_unlock(&r->lock);
 }
 
+void gpuparity_sim_stats_reset(void)
+{
+    struct runtime *r = runtime_get();
+    if (!r)
+        return;
+    pthread_mutex_lock(&r->lock);
+    r->instructions = 0;
+    r->marks[0] = 0;
+    pthread_mutex_unlock(&r->lock);
+}
+
 const char *gpuparity_sim_last_fault(void)
 {
     struct runtime *r = runtime_get();
