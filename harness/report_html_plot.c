@@ -62,6 +62,8 @@ static void slots_fill(const struct axis *x, const struct distribution *d,
     for (int i = 0; i < x->slots; i++)
         ret_share[i] = 0;
     for (int bin = 0; bin < STATS_HIST; bin++) {
+        if (!d->hist[bin]) /* above the axis all are empty */
+            continue;
         uint64_t negative =
             d->hist_negative[bin] < d->hist[bin] ? d->hist_negative[bin] : d->hist[bin];
         int away = bin ? bin + EXPONENT_OF_BIN - x->low + 1 : 0;
