@@ -105,17 +105,23 @@ enum err hdf_make_group(hid_t at, const char *name, hid_t *ret_group, struct err
     return ERR_OK;
 }
 
-bool hdf_has(hid_t at, const char *name)
+enum err hdf_has(hid_t at, const char *name, bool *ret_has, struct errinfo *e)
 {
-    return H5Lexists(at, name, H5P_DEFAULT) > 0;
+    htri_t has = H5Lexists(at, name, H5P_DEFAULT);
+    if (has < 0)
+        return hdf_error(e, ERR_FORMAT, "the group that should hold '%s' is damaged", name);
+    *ret_has = has > 0;
+    return ERR_OK;
 }
 
 static enum err open_object(hid_t at, const char *name, H5I_type_t type, const char *type_name,
                             hid_t *ret_object, struct errinfo *e)
 {
     H5L_info_t link;
-    if (!hdf_has(at, name))
-        return hdf_error(e, ERR_FORMAT, "there is no %s '%s'", type_name, name);
+    bool has = false;
+    TRY(hdf_has(at, name, &has, e));
+    if (!has)
+        return err_set(e, ERR_FORMAT, "there is no %s '%s'", type_name, name);
     if (H5Lget_info(at, name, &link, H5P_DEFAULT) < 0)
         return hdf_error(e, ERR_FORMAT, "the link '%s' is damaged", name);
     if (link.type != H5L_TYPE_HARD)

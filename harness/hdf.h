@@ -39,7 +39,8 @@ enum err hdf_open_group(hid_t at, const char *name, hid_t *ret_group, struct err
 enum err hdf_count(hid_t group, int64_t *ret_count, struct errinfo *e);
 /* The name of link `i` in name order. ERR_FORMAT when it does not fit. */
 enum err hdf_name(hid_t group, int64_t i, char *ret_name, size_t size, struct errinfo *e);
-bool hdf_has(hid_t at, const char *name);
+/* Is there a link of that name? */
+enum err hdf_has(hid_t at, const char *name, bool *ret_has, struct errinfo *e);
 
 /* --- attributes --- */
 
@@ -49,7 +50,7 @@ enum err hdf_put_int(hid_t at, const char *name, int64_t value, struct errinfo *
 enum err hdf_put_count(hid_t at, const char *name, uint64_t value, struct errinfo *e);
 enum err hdf_put_real(hid_t at, const char *name, double value, struct errinfo *e);
 
-bool hdf_has_attribute(hid_t at, const char *name);
+enum err hdf_has_attribute(hid_t at, const char *name, bool *ret_has, struct errinfo *e);
 /* Fixed or variable length, UTF-8, without control characters but newline and tab, below `size`
  * bytes. */
 enum err hdf_get_text(hid_t at, const char *name, char *ret_text, size_t size,

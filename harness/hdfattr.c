@@ -60,17 +60,23 @@ enum err hdf_put_real(hid_t at, const char *name, double value, struct errinfo *
     return put(at, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, e);
 }
 
-bool hdf_has_attribute(hid_t at, const char *name)
+enum err hdf_has_attribute(hid_t at, const char *name, bool *ret_has, struct errinfo *e)
 {
-    return H5Aexists(at, name) > 0;
+    htri_t has = H5Aexists(at, name);
+    if (has < 0)
+        return hdf_error(e, ERR_FORMAT, "the attribute '%s' is damaged", name);
+    *ret_has = has > 0;
+    return ERR_OK;
 }
 
 /* An open attribute of one value of class `class`, with its type. */
 static enum err get_open(hid_t at, const char *name, H5T_class_t class, const char *class_name,
                          hid_t *ret_attribute, hid_t *ret_type, struct errinfo *e)
 {
-    if (!hdf_has_attribute(at, name))
-        return hdf_error(e, ERR_FORMAT, "the attribute '%s' is missing", name);
+    bool has = false;
+    TRY(hdf_has_attribute(at, name, &has, e));
+    if (!has)
+        return err_set(e, ERR_FORMAT, "the attribute '%s' is missing", name);
     hid_t attribute = H5Aopen(at, name, H5P_DEFAULT);
     hid_t space = H5Aget_space(attribute), type = H5Aget_type(attribute);
     enum err err = ERR_OK;

@@ -87,7 +87,9 @@ static enum err get_place(const struct walk *w, hid_t dataset, uint64_t size,
 {
     struct catalog_place p = {.size = size};
     TRY(hdf_place(dataset, size, w->file_size, &p.offset, e));
-    if (hdf_has_attribute(dataset, "digest"))
+    bool has_digest = false;
+    TRY(hdf_has_attribute(dataset, "digest", &has_digest, e));
+    if (has_digest)
         TRY(hdf_get_text(dataset, "digest", p.digest, sizeof p.digest, e));
     *ret_place = p;
     return ERR_OK;
@@ -193,7 +195,9 @@ static enum err walk_optional(const struct walk *w, hid_t group, const char *nam
                               struct errinfo *e)
 {
     hid_t dataset;
-    if (!hdf_has(group, name))
+    bool has = false;
+    TRY(hdf_has(group, name, &has, e));
+    if (!has)
         return ERR_OK;
     TRY(hdf_open_dataset(group, name, &dataset, e));
     enum err err = read(w, dataset, ret_place, e);
@@ -323,10 +327,11 @@ static enum err walk_run(const struct walk *w, hid_t runs, int run, struct errin
 static enum err walk_root(const struct walk *w, struct errinfo *e)
 {
     int64_t schema;
-    if (!hdf_has_attribute(w->file, "schema"))
-        return hdf_error(
-            e, ERR_FORMAT,
-            "an HDF5 file, but no gpuparity record (it has no attribute 'schema')");
+    bool has_schema = false;
+    TRY(hdf_has_attribute(w->file, "schema", &has_schema, e));
+    if (!has_schema)
+        return err_set(e, ERR_FORMAT,
+                       "an HDF5 file, but no gpuparity record (it has no attribute 'schema')");
     TRY(hdf_get_int(w->file, "schema", &schema, e));
     if (schema > RECORD_SCHEMA)
         return err_set(e, ERR_FORMAT,

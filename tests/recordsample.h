@@ -158,4 +158,65 @@ static inline void sample_check(const char *path, int n_run, int64_t n_case)
     record_close(r);
 }
 
+/* Reads all that can be read; the first error. */
+static inline enum err sample_read_everything(const char *path, struct errinfo *e)
+{
+    struct record *r;
+    TRY(record_open(path, &r, e));
+    enum err err = ERR_OK;
+    for (int run = 0; run < record_run_count(r) && !err; run++) {
+        for (int64_t i = 0; i < record_case_count(r, run) && !err; i++) {
+            int n_out = 0;
+            struct record_case c;
+            struct record_out out[RECORD_OUT_MAX];
+            void *code;
+            size_t size;
+            char *log;
+            err = record_read_case(r, run, i, &c, e);
+            if (!err)
+                err = record_read_outs(r, run, i, &n_out, out, e);
+            for (int k = 0; k < n_out; k++)
+                tensor_release(&out[k].tensor);
+            if (err || (err = record_read_code(r, run, i, &code, &size, &log, e)))
+                continue;
+            free(code);
+            free(log);
+        }
+    }
+    record_close(r);
+    return err;
+}
+
+static inline unsigned char *sample_load(const char *path, size_t *ret_size)
+{
+    FILE *f = fopen(path, "rb");
+    ck_assert(f != NULL);
+    fseek(f, 0, SEEK_END);
+    *ret_size = (size_t)ftell(f);
+    rewind(f);
+    unsigned char *bytes = malloc(*ret_size);
+    ck_assert(fread(bytes, 1, *ret_size, f) == *ret_size);
+    fclose(f);
+    return bytes;
+}
+
+static inline void sample_store(const char *path, const void *bytes, size_t size)
+{
+    FILE *f = fopen(path, "wb");
+    ck_assert(f && fwrite(bytes, 1, size, f) == size && fclose(f) == 0);
+}
+
+/* One line that names the file, or a good read. */
+static inline bool sample_reads_or_explains(const char *path)
+{
+    struct errinfo e = {0};
+    enum err err = sample_read_everything(path, &e);
+    if (!err)
+        return true;
+    ck_assert_msg(err == ERR_FORMAT, "%d: %s", err, e.text);
+    ck_assert_msg(!strncmp(e.text, path, strlen(path)), "%s", e.text);
+    ck_assert_msg(!strchr(e.text, '\n') && strlen(e.text) > strlen(path) + 4, "%s", e.text);
+    return false;
+}
+
 #endif
