@@ -12,26 +12,33 @@ static float random_float(uint64_t *state, int spread)
     return (float)__builtin_ldexp((double)(int64_t)(*state >> 8) - 0x1p55, e - 55);
 }
 
-struct triple {
-    double value[40 * 40], tail[40 * 40], magnitude[40 * 40];
+struct quad {
+    double value[40 * 40], tail[40 * 40], magnitude[40 * 40], walk[40 * 40];
 };
 
-static void ck_same(const struct gemm_operands *o, void (*rows)(const struct rows_job *),
-                    const struct triple *want)
+static struct gemm_dots dots_of(struct quad *t)
 {
-    static struct triple got;
+    return (struct gemm_dots){t->value, t->tail, t->magnitude, t->walk};
+}
+
+static void ck_same(const struct gemm_operands *o, void (*rows)(const struct rows_job *),
+                    const struct quad *want)
+{
+    static struct quad got;
     size_t size = (size_t)(o->m * o->n) * sizeof(double);
     memset(&got, 0xff, sizeof got);
-    rows(&(struct rows_job){o, 0, o->m / 3, got.value, got.tail, got.magnitude});
-    rows(&(struct rows_job){o, o->m / 3, o->m, got.value, got.tail, got.magnitude});
+    struct gemm_dots d = dots_of(&got);
+    rows(&(struct rows_job){o, 0, o->m / 3, &d});
+    rows(&(struct rows_job){o, o->m / 3, o->m, &d});
     ck_assert(!memcmp(got.value, want->value, size));
     ck_assert(!memcmp(got.tail, want->tail, size));
     ck_assert(!memcmp(got.magnitude, want->magnitude, size));
+    ck_assert(!memcmp(got.walk, want->walk, size));
 }
 
 START_TEST(processors_agree)
 {
-    static struct triple want;
+    static struct quad want;
     uint64_t state = 7;
     for (int round = 0; round < 60; round++) {
         int64_t m = 1 + round % 7 * 5, n = 1 + round * 13 % 40, k = round * 11 % 90;
@@ -43,7 +50,8 @@ START_TEST(processors_agree)
         for (int64_t i = 0; i < columns * k; i++)
             b[i] = random_float(&state, round);
         struct gemm_operands o = {m, n, k, a, b};
-        rows_plain(&(struct rows_job){&o, 0, m, want.value, want.tail, want.magnitude});
+        struct gemm_dots d = dots_of(&want);
+        rows_plain(&(struct rows_job){&o, 0, m, &d});
 #ifdef __x86_64__
         if (__builtin_cpu_supports("avx2"))
             ck_same(&o, rows_avx2, &want);
@@ -64,10 +72,10 @@ START_TEST(tail_keeps_what_value_loses)
     for (int l = 0; l < 4; l++)
         b[l * GEMM_PANEL] = l == 3 ? 0x1p-70f : 1;
     struct gemm_operands o = {1, 1, 4, a, b};
-    double value, tail, magnitude;
-    gemm_dot(&o, 0, 1, &value, &tail, &magnitude);
-    ck_assert(value + tail == 1 && magnitude == 0x1p101);
+    double value, tail, magnitude, walk;
+    gemm_dot(&o, 0, 1, &(struct gemm_dots){&value, &tail, &magnitude, &walk});
     ck_assert(value == 0x1p-140 && tail == 1);
+    ck_assert(magnitude == 0x1p101 && walk == 0x1p101);
 }
 END_TEST
 

@@ -11,15 +11,19 @@
  * gamma(n) = n u / (1 - n u) bounds |(1 + d1) ... (1 + dn) - 1| (Higham, Accuracy and
  * Stability, lemma 3.1). S = sum |a b| over k terms.
  *
- * The sum. Whatever the order, a term goes through at most `depth` roundings:
- *   in order   product 1, additions k - 1 (the first adds to zero: exact); contracted: k
+ * The sum, in any order. A term goes through at most `depth` roundings:
+ *   one range  product 1, additions k - 1 (the first adds to zero: exact); contracted: k
  *   split      c = ceil(k / split) terms a range: c, then at most ranges - 1 additions
  * Each operation may add w0, at most 2 k of them, plus in a split the atomics: these may flush
  * operand and result in any mode, 2 * 2^-126 a range. Flushing an input loses |a b| for a
  * subnormal a: at most 2^-126 sum |b| (`lost`). So
  *   E = gamma(depth) S + (1 + gamma(depth)) (2 k w0 + ranges 2 2^-126) + lost.
- * Contraction removes roundings and adds none, so one bound serves both modes; so does any
- * compiler's reordering within a range.
+ * Contraction removes roundings and adds none, so one bound serves both modes.
+ *
+ * The sum in ascending k, which only an approximate mode lets a compiler change. Step l adds an
+ * error of at most u |s_l + errors so far| to that of the product, u |p_l|. With W the sum of
+ * the exact |s_l|, by induction, E = (1 + gamma(k)) (u (W + S + k lost) + 2 k w0) + lost, which
+ * for data of mixed signs is smaller by sqrt(k). The smaller of the two holds.
  *
  * Narrow partial sums: each range's sum is within E1 (as above with depth c) before it is
  * rounded to a 16-bit format of unit v and smallest subnormal 2 t; ranges - 1 additions follow:
@@ -37,8 +41,9 @@
  * So E = K u (3/2 P + 7/4 (S + E)) + 2 K 2^-126 + lost. A plain f32 chain, which stands in
  * where there is no unit, is within this as well. Sums kept in f16 are also rounded to it after
  * every second term at most, always in ascending k: each time by 2^-11 (|partial sum| + E) +
- * 2^-25. With W the sum of those exact |partial sums|: + 2^-11 (W + K/2 E) + K 2^-25. Either
- * equation is solved for E.
+ * 2^-25. With V the sum of those exact |partial sums|: + 2^-11 (V + K/2 E) + K 2^-25. Either
+ * equation is solved for E. Also, |sum| being a partial sum in ascending k before and after
+ * each group, 7/4 K S may be replaced by 11 W.
  *
  * The epilogue has `steps` roundings: 0 if alpha = +-1 and beta = 0, 1 if only beta = 0,
  * else 2. With Q = |alpha| (|s| + E) + |beta c|
@@ -109,6 +114,17 @@ static double chain_error(const struct gemm *g, const struct gemm_sum *s, double
     return gamma * s->magnitude + (1 + gamma) * 2 * (double)g->k * least_loss(g) + s->lost;
 }
 
+/* In ascending k, unless the mode gives that up. */
+static double ordered_error(const struct gemm *g, const struct gemm_sum *s)
+{
+    double k = (double)g->k, any = chain_error(g, s, k);
+    if (g->reorder)
+        return any;
+    double walk = s->walk + (1 + k * k * 0x1p-53) * s->magnitude + k * s->lost;
+    double e = rounding_unit() * walk + 2 * k * least_loss(g);
+    return fmin(any, (1 + gamma_of(k)) * e + s->lost);
+}
+
 static double narrow_error(const struct gemm *g, const struct gemm_sum *s, double chunk,
                            double ranges)
 {
@@ -123,9 +139,11 @@ static double matrix_error(const struct gemm *g, const struct gemm_sum *s)
 {
     double k = 16 * (double)ceil_div(g->k, 16), u = rounding_unit();
     double factor = 1.75 * k * u;
-    double fixed = 1.5 * k * u * s->peak + factor * s->magnitude + 2 * k * 0x1p-126 + s->lost;
+    double sums =
+        fmin(factor * s->magnitude, 11 * u * (s->walk + k * k * 0x1p-53 * s->magnitude));
+    double fixed = 1.5 * k * u * s->peak + sums + 2 * k * 0x1p-126 + s->lost;
     if (g->acc == DTYPE_F16) {
-        fixed += 0x1p-11 * s->walk + k * 0x1p-25;
+        fixed += 0x1p-11 * s->steps + k * 0x1p-25;
         factor += k / 2 * 0x1p-11;
     }
     return fixed / (1 - factor);
@@ -145,7 +163,7 @@ static double sum_error(const struct gemm *g, const struct gemm_sum *s)
     case GEMM_MATRIX:
         return matrix_error(g, s);
     default:
-        return chain_error(g, s, (double)g->k);
+        return ordered_error(g, s);
     }
 }
 

@@ -20,7 +20,8 @@ typedef float narrow __attribute__((vector_size(LANES * sizeof(float))));
 typedef int64_t mask __attribute__((vector_size(LANES * sizeof(int64_t))));
 
 struct tile {
-    wide value[ROWS][VECTORS], tail[ROWS][VECTORS], magnitude[ROWS][VECTORS];
+    wide value[ROWS][VECTORS], tail[ROWS][VECTORS];
+    wide magnitude[ROWS][VECTORS], walk[ROWS][VECTORS];
 };
 
 #define INLINE __attribute__((always_inline)) static inline
@@ -41,6 +42,7 @@ INLINE void tile_sum(struct tile *t, const float *const a[ROWS], const float *pa
                 t->tail[r][v] += (old - (sum - part)) + (p - part);
                 t->value[r][v] = sum;
                 t->magnitude[r][v] += (wide)((mask)p & positive);
+                t->walk[r][v] += (wide)((mask)sum & positive);
             }
         }
 }
@@ -48,7 +50,7 @@ INLINE void tile_sum(struct tile *t, const float *const a[ROWS], const float *pa
 struct rows_job {
     const struct gemm_operands *o;
     int64_t first, last;
-    double *value, *tail, *magnitude;
+    const struct gemm_dots *d;
 };
 
 INLINE void tile_store(const struct rows_job *j, const struct tile *t, int r, int64_t row,
@@ -57,9 +59,10 @@ INLINE void tile_store(const struct rows_job *j, const struct tile *t, int r, in
     int64_t left = j->o->n - column;
     size_t size = (size_t)(left < GEMM_PANEL ? left : GEMM_PANEL) * sizeof(double);
     int64_t at = row * j->o->n + column;
-    memcpy(j->value + at, t->value[r], size);
-    memcpy(j->tail + at, t->tail[r], size);
-    memcpy(j->magnitude + at, t->magnitude[r], size);
+    memcpy(j->d->value + at, t->value[r], size);
+    memcpy(j->d->tail + at, t->tail[r], size);
+    memcpy(j->d->magnitude + at, t->magnitude[r], size);
+    memcpy(j->d->walk + at, t->walk[r], size);
 }
 
 INLINE void rows_sum(const struct rows_job *j)
@@ -95,10 +98,10 @@ __attribute__((target("avx512f,avx512dq"))) static void rows_avx512(const struct
 }
 #endif
 
-void gemm_dot(const struct gemm_operands *o, int64_t first, int64_t last, double *value,
-              double *tail, double *magnitude)
+void gemm_dot(const struct gemm_operands *o, int64_t first, int64_t last,
+              const struct gemm_dots *ret_dots)
 {
-    struct rows_job j = {o, first, last, value, tail, magnitude};
+    struct rows_job j = {o, first, last, ret_dots};
 #ifdef __x86_64__
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) {
         rows_avx512(&j);

@@ -116,6 +116,7 @@ void gemm_decode(const struct case_id *id, struct gemm *ret_gemm)
         .sums = sums,
         .split = is_split(sums) ? id->value[SPLIT].i : 1,
         .flush = id->mode.flush,
+        .reorder = id->mode.approximate,
     };
 }
 

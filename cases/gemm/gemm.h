@@ -29,7 +29,7 @@ struct gemm {
     float alpha, beta; /* as the kernel gets them */
     enum gemm_sums sums;
     int64_t split;
-    bool flush;
+    bool flush, reorder; /* the mode lets compilers reorder sums */
 };
 
 /* Places of element (i, l) of op(A) and (l, j) of op(B), matrix z of the batch, in their
@@ -62,12 +62,18 @@ struct gemm_operands {
     float *a, *b; /* owned */
 };
 
-/* Rows [first, last) of the exact product: for element (i, j), at i * n + j, value + tail is
- * sum a*b but for at most (k 2^-53)^2 * magnitude, magnitude = sum |a*b| within k 2^-53 of
- * itself. Operands must be finite for this to hold; others give unspecified numbers. The result
- * does not depend on how rows are grouped nor on the processor. */
-void gemm_dot(const struct gemm_operands *o, int64_t first, int64_t last, double *value,
-              double *tail, double *magnitude);
+/* Four matrices like C, borrowed. */
+struct gemm_dots {
+    double *value, *tail; /* value + tail is sum a*b but for (k 2^-53)^2 * magnitude */
+    double *magnitude;    /* sum |a*b|, within k 2^-53 of itself */
+    double *walk; /* |sum of the first l products| over l = 1..k, within k^2 2^-53 magnitude */
+};
+
+/* Rows [first, last) of the exact product. Operands must be finite for the promises to hold;
+ * others give unspecified numbers. The result does not depend on how rows are grouped nor on
+ * the processor. */
+void gemm_dot(const struct gemm_operands *o, int64_t first, int64_t last,
+              const struct gemm_dots *ret_dots);
 
 /* --- bound.c ---------------------------------------------------------------------------------
  */
@@ -86,7 +92,8 @@ struct gemm_sum {
     double last;                   /* magnitude of the last product; 0 if k == 0 */
     double lost;                   /* by flushing subnormal inputs: at most */
     double peak;                   /* no product of the row and the column is larger */
-    double walk;                   /* f16 sums: of |sum| after every second term */
+    double walk;                   /* as in struct gemm_dots */
+    double steps;                  /* f16 sums: the same over every second l only */
     bool unsure;                   /* special values whose outcome depends on order or mode */
 };
 

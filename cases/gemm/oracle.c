@@ -141,7 +141,7 @@ static double at_least_normal(enum dtype d, double x)
 
 /* Partial sums after every second term, zeros up to a multiple of 16 included; double errs by
  * less than k 2^-53 of the magnitude each time. */
-static double sum_walk(const struct packed *p, int64_t i, int64_t j, double magnitude)
+static double sum_steps(const struct packed *p, int64_t i, int64_t j, double magnitude)
 {
     int64_t k = (p->o.k + 15) / 16 * 16;
     double sum = 0, walk = 0;
@@ -159,14 +159,15 @@ static struct gemm_sum element_sum(const struct reference_job *job, int64_t i, i
     int64_t at = job->s->base + i * job->g.n + j, k = job->g.k;
     if (k && (r->special || c->special))
         return special_sum(job, i, j);
-    struct gemm_sum s = {
-        .value = job->o->value[at], .tail = job->o->tail[at], .magnitude = job->o->scale[at]};
+    const struct oracle *o = job->o; /* dot.c has left its sums there */
+    struct gemm_sum s = {o->value[at], o->tail[at], .magnitude = o->scale[at],
+                         .walk = o->drop[at]};
     if (k)
         s.last = fabs((double)*packed_a(job->p, i, k - 1) * *packed_b(job->p, k - 1, j));
     if (inputs_flush(&job->g))
         s.lost = 0x1p-126 * ((r->subnormal ? c->sum : 0) + (c->subnormal ? r->sum : 0));
     if (job->g.acc == DTYPE_F16)
-        s.walk = sum_walk(job->p, i, j, s.magnitude);
+        s.steps = sum_steps(job->p, i, j, s.magnitude);
     s.peak = at_least_normal(job->g.in, r->largest) * at_least_normal(job->g.in, c->largest);
     return s;
 }
@@ -179,8 +180,8 @@ static void *reference_rows(void *context)
     const struct reference_job *job = context;
     struct oracle *o = job->o;
     int64_t base = job->s->base;
-    gemm_dot(&job->p->o, job->first, job->last, o->value + base, o->tail + base,
-             o->scale + base);
+    struct gemm_dots d = {o->value + base, o->tail + base, o->scale + base, o->drop + base};
+    gemm_dot(&job->p->o, job->first, job->last, &d);
     for (int64_t i = job->first; i < job->last; i++)
         for (int64_t j = 0; j < job->g.n; j++) {
             int64_t at = base + i * job->g.n + j;
