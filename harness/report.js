@@ -20,7 +20,7 @@
         var words = find.value.toLowerCase().split(/\s+/).filter(Boolean), n = 0;
         var any = Object.keys(picked).length > 0;
         bodies.forEach(function (body) {
-            var ok = (!any || picked[body.dataset.v]) && words.every(function (w) {
+            var ok = (!any || picked[body.dataset.v] === true) && words.every(function (w) {
                 return text(body).indexOf(w) >= 0;
             });
             if (body.hidden === ok) body.hidden = !ok;

@@ -236,8 +236,8 @@ class Page(html.parser.HTMLParser):
 
 
 def check_html(path, cases, schema):
-    page = Page()
-    page.feed(open(path, encoding='utf-8', newline='').read())
+    page, source = Page(), open(path, encoding='utf-8', newline='').read()
+    page.feed(source)
     page.close()
     expect(not page.stack, 'open at the end:', page.stack)
     expect(page.counts['script'] == page.counts['style'] == 1, page.counts)
@@ -250,6 +250,9 @@ def check_html(path, cases, schema):
         text = page.texts.get('c%d' % n, '')
         expect(case.verdict in text and markup(case.id) in text, n, case.verdict)
         expect(markup(case.reason) in text, n, 'reason')
+    # device, name, arch, library, driver, runtime, created and one variable on each side
+    two_sides = 'Environment: 9 of 16 rows differ</summary>' in source
+    expect(two_sides or ('Environment</summary>' in source and '\u2260' not in source), 'environment')
     drawn = sum(c.outputs for c in cases)
     expect(page.counts['svg'] == 2 * drawn, page.counts['svg'], 'plots of', drawn, 'outputs')
 

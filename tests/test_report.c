@@ -11,6 +11,7 @@
 #include "config.h"
 #include "findingsample.h"
 #include "report.h"
+#include "report_html_plot.h"
 
 /* Every reporter writes the same made-up findings, hostile ones among them; report_check.py
  * reads them back with the parsers that users have (json, jsonschema, xml, csv, yaml, html). */
@@ -315,6 +316,30 @@ START_TEST(test_strict_must_agree)
 }
 END_TEST
 
+/* Worked by hand. One value in (-4, -2], one zero, two in [1, 2): slots of 410 / 9 from 40 on,
+ * for magnitudes 2 1 1/2 1/4, 0, 1/4 1/2 1 2; the largest share, 1/2, is 110 high. */
+START_TEST(test_plot_by_hand)
+{
+    struct distribution d = {.count = 4, .minimum = -3, .maximum = 1.5};
+    d.hist[35] = d.hist_negative[35] = 1;
+    d.hist[0] = 1;
+    d.hist[34] = 2;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    plot_errors(out, &d, NULL);
+    fclose(out);
+    ck_assert_ptr_nonnull(strstr(text, "<path class=\"a\" d=\"M40 120H40.0V65.0H85.6V120.0"
+                                       "H222.2V65.0H267.8V120.0H358.9V10.0H404.4V120.0"
+                                       "H450V120\"/>"));
+    ck_assert_ptr_nonnull(strstr(text, "<path class=\"a c\" d=\"M40 206L85.6 188.5"));
+    ck_assert_ptr_nonnull(strstr(text, "L267.8 171.0"));
+    ck_assert_ptr_nonnull(strstr(text, "L404.4 136.0L450.0 136.0\"/>"));
+    ck_assert_ptr_nonnull(strstr(text, ">50%</text>"));
+    free(text);
+}
+END_TEST
+
 int main(void)
 {
     int n = 0;
@@ -333,6 +358,7 @@ int main(void)
     tcase_add_test(c, test_stream_is_flushed);
     tcase_add_test(c, test_bad_requests);
     tcase_add_test(c, test_strict_must_agree);
+    tcase_add_test(c, test_plot_by_hand);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
