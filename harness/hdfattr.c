@@ -138,7 +138,7 @@ static enum err read_fixed(hid_t attribute, hid_t type, const char *name, char *
 enum err hdf_get_text(hid_t at, const char *name, char *ret_text, size_t size,
                       struct errinfo *e)
 {
-    hid_t attribute, type;
+    hid_t attribute = H5I_INVALID_HID, type = H5I_INVALID_HID;
     TRY(get_open(at, name, H5T_STRING, "a text", &attribute, &type, e));
 
     enum err err = H5Tis_variable_str(type) > 0
@@ -155,7 +155,7 @@ static enum err get_number(hid_t at, const char *name, H5T_class_t class,
                            const char *class_name, hid_t memory_type, void *ret_value,
                            struct errinfo *e)
 {
-    hid_t attribute, type;
+    hid_t attribute = H5I_INVALID_HID, type = H5I_INVALID_HID;
     TRY(get_open(at, name, class, class_name, &attribute, &type, e));
 
     enum err err = ERR_OK;

@@ -38,7 +38,7 @@ static enum err put_root(hid_t file, struct errinfo *e)
     TRY(hdf_put_text(file, "tool", "gpuparity", e));
     TRY(hdf_put_text(file, "version", GPUPARITY_VERSION, e));
     TRY(hdf_put_text(file, "created", now, e));
-    hid_t runs;
+    hid_t runs = H5I_INVALID_HID;
     TRY(hdf_make_group(file, "run", &runs, e));
     H5Gclose(runs);
     return ERR_OK;
@@ -46,7 +46,7 @@ static enum err put_root(hid_t file, struct errinfo *e)
 
 enum err recordfile_create(const char *path, hid_t *ret_file, struct errinfo *e)
 {
-    hid_t file;
+    hid_t file = H5I_INVALID_HID;
     TRY(hdf_create(path, &file, e));
     enum err err = put_root(file, e);
     if (err) {
@@ -98,7 +98,7 @@ static enum err put_env(hid_t group, const struct record_run *run, struct errinf
 
 static enum err put_run(hid_t group, const struct record_run *run, struct errinfo *e)
 {
-    hid_t env, cases;
+    hid_t env = H5I_INVALID_HID, cases = H5I_INVALID_HID;
     TRY(put_fields(group, record_run_fields, run, e));
     TRY(hdf_make_group(group, "env", &env, e));
     enum err err = put_env(env, run, e);
@@ -113,7 +113,7 @@ enum err recordfile_put_run(hid_t file, int index, const struct record_run *run,
                             struct errinfo *e)
 {
     char path[48];
-    hid_t group;
+    hid_t group = H5I_INVALID_HID;
     snprintf(path, sizeof path, "run/%d", index);
     TRY(hdf_make_group(file, path, &group, e));
     enum err err = put_run(group, run, e);
@@ -123,7 +123,7 @@ enum err recordfile_put_run(hid_t file, int index, const struct record_run *run,
 
 static enum err put_out(hid_t at, const struct record_out *o, struct errinfo *e)
 {
-    hid_t dataset;
+    hid_t dataset = H5I_INVALID_HID;
     char digest[33];
     tensor_digest(&o->tensor, digest);
     TRY(hdf_put_tensor(at, o->name, &o->tensor, &dataset, e));
@@ -138,7 +138,7 @@ static enum err put_out(hid_t at, const struct record_out *o, struct errinfo *e)
 
 static enum err put_outs(hid_t group, const struct recordfile_case *c, struct errinfo *e)
 {
-    hid_t outs;
+    hid_t outs = H5I_INVALID_HID;
     enum err err = ERR_OK;
     TRY(hdf_make_group(group, "out", &outs, e));
     for (int i = 0; i < c->n_out && !err; i++)
@@ -162,7 +162,7 @@ static enum err put_code(hid_t group, const struct recordfile_case *c, struct er
 {
     if (!c->code || c->code->size == 0)
         return ERR_OK;
-    hid_t dataset;
+    hid_t dataset = H5I_INVALID_HID;
     struct tensor bytes = {.dtype = DTYPE_U8,
                            .rank = 1,
                            .dim = {(int64_t)c->code->size},
@@ -176,7 +176,7 @@ static enum err put_code(hid_t group, const struct recordfile_case *c, struct er
 
 static enum err put_log_text(hid_t group, const char *log, size_t size, struct errinfo *e)
 {
-    hid_t dataset;
+    hid_t dataset = H5I_INVALID_HID;
     char digest[33];
     recordfile_digest(log, size, digest);
     TRY(hdf_put_long_text(group, "code_log", log, size, &dataset, e));
@@ -213,7 +213,7 @@ enum err recordfile_put_case(hid_t file, int run, int64_t index,
                              const struct recordfile_case *c, struct errinfo *e)
 {
     char path[64];
-    hid_t group;
+    hid_t group = H5I_INVALID_HID;
     snprintf(path, sizeof path, "run/%d/case/%" PRId64, run, index);
     TRY(hdf_make_group(file, path, &group, e));
     enum err err = put_case(group, c, e);

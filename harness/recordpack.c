@@ -106,7 +106,7 @@ static enum err pack_cases(struct pack *p, hid_t to, struct errinfo *e)
 static enum err pack_all(void *context, struct bytes *out, struct errinfo *e)
 {
     struct pack *p = context;
-    hid_t to;
+    hid_t to = H5I_INVALID_HID;
     (void)out;
     hdf_begin();
     TRY(recordfile_create(p->path, &to, e));

@@ -136,7 +136,7 @@ static enum err read_out(const struct walk *w, hid_t dataset, struct catalog_out
 static enum err open_and_read_out(const struct walk *w, hid_t outs, struct catalog_out *o,
                                   struct errinfo *e)
 {
-    hid_t dataset;
+    hid_t dataset = H5I_INVALID_HID;
     TRY(hdf_open_dataset(outs, o->name, &dataset, e));
     enum err err = read_out(w, dataset, o, e);
     H5Dclose(dataset);
@@ -155,7 +155,7 @@ static enum err walk_out(const struct walk *w, hid_t outs, int64_t i, struct err
 
 static enum err walk_outs(const struct walk *w, hid_t group, int *ret_count, struct errinfo *e)
 {
-    hid_t outs;
+    hid_t outs = H5I_INVALID_HID;
     int64_t n = 0;
     TRY(hdf_open_group(group, "out", &outs, e));
     enum err err = hdf_count(outs, &n, e);
@@ -194,7 +194,7 @@ static enum err walk_optional(const struct walk *w, hid_t group, const char *nam
                               read_dataset *read, struct catalog_place *ret_place,
                               struct errinfo *e)
 {
-    hid_t dataset;
+    hid_t dataset = H5I_INVALID_HID;
     bool has = false;
     TRY(hdf_has(group, name, &has, e));
     if (!has)
@@ -297,7 +297,7 @@ static enum err read_env(hid_t env, struct record_run *run, struct errinfo *e)
 static enum err read_run(hid_t group, struct record_run *run, hid_t *ret_cases,
                          struct errinfo *e)
 {
-    hid_t env;
+    hid_t env = H5I_INVALID_HID;
     TRY(get_fields(group, record_run_fields, run, e));
     TRY(hdf_open_group(group, "env", &env, e));
     enum err err = read_env(env, run, e);
@@ -347,7 +347,7 @@ static enum err walk_root(const struct walk *w, struct errinfo *e)
 
 static enum err walk_runs(const struct walk *w, struct errinfo *e)
 {
-    hid_t runs;
+    hid_t runs = H5I_INVALID_HID;
     int64_t n = 0;
     TRY(hdf_open_group(w->file, "run", &runs, e));
     enum err err = hdf_count(runs, &n, e);

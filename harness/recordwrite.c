@@ -158,7 +158,7 @@ struct case_work {
 static enum err write_case(void *context, struct bytes *out, struct errinfo *e)
 {
     const struct case_work *w = context;
-    hid_t file;
+    hid_t file = H5I_INVALID_HID;
     (void)out;
     hdf_begin();
     TRY(recordfile_create(w->path, &file, e));
