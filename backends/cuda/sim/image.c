@@ -188,6 +188,15 @@ static bool functions_prepare(struct lowerer *l)
 /* --- bodies ----------------------------------------------------------------------------------
  */
 
+/* Products and negations that went into a fused instruction. */
+static bool dropped(const struct lowerer *l)
+{
+    if (!l->fuse.step)
+        return false;
+    uint8_t action = l->fuse.step[l->in - l->function->inst].action;
+    return action == FUSE_DROP || action == FUSE_NEG_DROP;
+}
+
 static bool inst_lower(struct lowerer *l)
 {
     bool known;
@@ -198,7 +207,7 @@ static bool inst_lower(struct lowerer *l)
                      : lower_fail(l, "unknown instruction");
     l->form = f;
     l->image->form_count[f]++;
-    return forms[f].lower(l);
+    return dropped(l) || forms[f].lower(l);
 }
 
 static void jumps_patch(struct lowerer *l, size_t from)
@@ -220,7 +229,7 @@ static bool function_lower(struct lowerer *l, const struct ptx_function *f)
     l->image->function[f->index].start = l->image->n_inst;
     free(l->start);
     l->start = calloc((size_t)f->n_inst + 1, sizeof *l->start);
-    if (!l->start || (l->option.fuse && !fuse_plan_make(f, &l->arena, &l->fuse)))
+    if (!l->start || (l->option.fuse && !l->module->debug && !fuse_plan_make(f, &l->arena, &l->fuse)))
         return lower_fail(l, "not enough memory");
     for (uint32_t k = 0; k < f->n_inst; k++) {
         l->start[k] = l->image->n_inst;

@@ -101,16 +101,16 @@ static bool fused_emit(struct lowerer *l, const struct fuse_step *s, int bits)
     return true;
 }
 
-/* Does the fusion plan have something for this instruction? Then it is done here. */
+/* Does the fusion plan make this sum a fused one? Then it is done here. */
 static bool fused(struct lowerer *l, int bits, bool *ret_ok)
 {
     if (!l->fuse.step)
         return false;
     const struct fuse_step *s = &l->fuse.step[l->in - l->function->inst];
-    *ret_ok = true;
-    if (s->action == FUSE_FIRST || s->action == FUSE_SECOND)
-        *ret_ok = fused_emit(l, s, bits);
-    return s->action != FUSE_NONE;
+    if (s->action != FUSE_FIRST && s->action != FUSE_SECOND)
+        return false;
+    *ret_ok = fused_emit(l, s, bits);
+    return true;
 }
 
 bool lower_float(struct lowerer *l)

@@ -291,8 +291,10 @@ static bool target_parse(struct parser *p)
         if (p->token.text.text[i] >= '0' && p->token.text.text[i] <= '9')
             p->module->target = p->module->target * 10 + (p->token.text.text[i] - '0');
     parser_advance(p);
-    while (parser_take(p, ','))
+    while (parser_take(p, ',')) {
+        p->module->debug |= slice_is(p->token.text, "debug");
         parser_advance(p);
+    }
     return true;
 }
 

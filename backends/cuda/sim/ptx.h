@@ -172,7 +172,8 @@ struct ptx_module {
     size_t size;
     int version;                   /* 80 for .version 8.0 */
     int target;                    /* 86 for sm_86 */
-    int address_size;              /* 64 */
+    int address_size; /* 64 */
+    bool debug;       /* .target sm_86, debug: ptxas does not optimise it */
     struct ptx_function *function; /* list */
     struct ptx_symbol *variable;   /* list of the module's variables */
     int n_function;
