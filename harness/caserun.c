@@ -214,10 +214,25 @@ static int64_t guard_count(const char *guard)
     return changed;
 }
 
+/* What lies around a tensor must be untouched, and a tensor that is only read, itself. */
+static void buffer_check(struct caserun *r, int i, const char *image)
+{
+    struct record_case *c = &r->result->c;
+    size_t size = r->buffer[i].size;
+    const char *now = image + POISON_GUARD_BYTES, *start = r->tensor[i].data;
+    int64_t before = guard_count(image), after = guard_count(now + size);
+    if (r->plan.tensor[i].role == TENSOR_IN && memcmp(now, start, size))
+        for (size_t k = 0; k < size; k++)
+            after += now[k] != start[k];
+    if ((before || after) && !c->guard_tensor[0])
+        snprintf(c->guard_tensor, sizeof c->guard_tensor, "%s", r->plan.tensor[i].name);
+    c->guard_before += before;
+    c->guard_after += after;
+}
+
 static bool buffer_take(struct caserun *r, int i)
 {
     struct caserun_buffer *p = &r->buffer[i];
-    struct record_case *c = &r->result->c;
     struct backend_error e = {0};
     size_t whole = p->size + 2 * POISON_GUARD_BYTES;
     char *image = malloc(whole);
@@ -227,19 +242,14 @@ static bool buffer_take(struct caserun *r, int i)
     enum backend_status s =
         r->place->backend->read(r->place->device, p->base, image, whole, &e);
     if (!s) {
-        int64_t before = guard_count(image);
-        int64_t after = guard_count(image + POISON_GUARD_BYTES + p->size);
-        if ((before || after) && !c->guard_tensor[0])
-            snprintf(c->guard_tensor, sizeof c->guard_tensor, "%s", r->plan.tensor[i].name);
-        c->guard_before += before;
-        c->guard_after += after;
+        buffer_check(r, i, image);
         memcpy(r->tensor[i].data, image + POISON_GUARD_BYTES, p->size);
     }
     free(image);
     return s ? device_fail(r, s, r->plan.tensor[i].name, &e) : true;
 }
 
-/* Outputs move to the result; inputs are looked at for their guards only. */
+/* Outputs move to the result; inputs are only looked at. */
 static bool take_outputs(struct caserun *r)
 {
     phase_set(r, "reading the results");

@@ -227,6 +227,8 @@ static void compute(void **arg, const char *entry)
                                   (size[1] ? p[1][i % size[1]] : 0) ^ i);
     if (wants("guard-before", entry))
         memset(p[2] - 7, 0, 7);
+    if (wants("input", entry) && size[1])
+        p[1][size[1] - 1] ^= 1;
     if (wants("guard-after", entry))
         p[2][size[2] + 100] = 1;
 }

@@ -236,6 +236,38 @@ START_TEST(compiler_absent)
 }
 END_TEST
 
+/* A compiler of pip's in a virtual environment is found by its place: here one that is none. */
+START_TEST(compiler_found_by_pattern)
+{
+    char folder[] = "/tmp/gpuparity-driver-XXXXXX", text[900], version[64], library[256];
+    const struct backend *b = backends[0];
+    unsetenv("GPUPARITY_NVRTC");
+    if (b->toolchain->probe(b->arch, version, 64, library, 256, &e) == BACKEND_OK)
+        return; /* one that is found earlier */
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(text, sizeof text,
+             "d=%s/lib/python3.99/site-packages/nvidia/cu13/lib; mkdir -p $d; "
+             "ln -s %s/%s $d/libnvrtc.so.13; echo > $d/libnvrtc.so.12",
+             folder, getenv("FAKE_DIR"), b->simulator);
+    ck_assert_int_eq(system(text), 0);
+    setenv("VIRTUAL_ENV", folder, 1);
+    ck_assert_int_eq(b->toolchain->probe(b->arch, version, 64, library, 256, &e),
+                     BACKEND_MISSING);
+    ck_assert_msg(strstr(e.text, "has no function nvrtcVersion") != NULL, "%s", e.text);
+
+    /* Only the one that cannot be loaded: then that is said. */
+    snprintf(text, sizeof text, "rm %s/lib/python3.99/site-packages/nvidia/cu13/lib/*.13",
+             folder);
+    ck_assert_int_eq(system(text), 0);
+    ck_assert_int_eq(b->toolchain->probe(b->arch, version, 64, library, 256, &e),
+                     BACKEND_MISSING);
+    ck_assert_msg(strstr(e.text, "cannot be loaded") != NULL, "%s", e.text);
+    ck_assert_msg(strstr(e.text, "libnvrtc.so.12") != NULL, "%s", e.text);
+    snprintf(text, sizeof text, "rm -r %s", folder);
+    ck_assert_int_eq(system(text), 0);
+}
+END_TEST
+
 /* Where there is a compiler: a good source, a bad one, and a warning-free default. */
 START_TEST(compiler_present)
 {
@@ -373,6 +405,7 @@ int main(void)
     tcase_add_test(t, options_say_the_mode);
     tcase_add_test(t, code_runs_where_it_can);
     tcase_add_test(t, compiler_absent);
+    tcase_add_test(t, compiler_found_by_pattern);
     tcase_add_loop_test(t, compiler_present, 0, 2);
     tcase_add_loop_test(t, simulated_multiplies, 0, 2);
     tcase_add_loop_test(t, simulated_refuses_rubbish, 0, 2);

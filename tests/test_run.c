@@ -346,6 +346,23 @@ START_TEST(overruns_are_counted)
 }
 END_TEST
 
+/* A kernel that writes into its input. */
+START_TEST(inputs_must_stay)
+{
+    struct caselist l = parsed(SOME);
+    fake_use("input:naive_f16");
+    struct record *r = run_all(&l, (struct run_options){0});
+    for (int i = 0; i < SOME; i++) {
+        struct record_case c = case_at(r, i);
+        ck_assert_int_eq(c.guard_before, 0);
+        ck_assert_int_eq(c.guard_after, i == BAD ? 1 : 0);
+        ck_assert_str_eq(c.guard_tensor, i == BAD ? "b" : "");
+    }
+    record_close(r);
+    caselist_release(&l);
+}
+END_TEST
+
 START_TEST(unwritten_is_poison)
 {
     struct caselist l = parsed(5);
@@ -654,6 +671,7 @@ int main(void)
     tcase_add_test(t, fault_is_left_behind);
     tcase_add_test(t, refusals);
     tcase_add_loop_test(t, overruns_are_counted, 0, 2);
+    tcase_add_test(t, inputs_must_stay);
     tcase_add_test(t, unwritten_is_poison);
     tcase_add_test(t, poison_is_no_result);
     tcase_add_test(t, code_absent_stale_damaged);
