@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "caserun.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -214,20 +215,32 @@ static int64_t guard_count(const char *guard)
     return changed;
 }
 
-/* What lies around a tensor must be untouched, and a tensor that is only read, itself. */
-static void buffer_check(struct caserun *r, int i, const char *image)
+/* What lies around an output must be untouched. */
+static void guard_check(struct caserun *r, int i, int64_t before, int64_t after)
 {
     struct record_case *c = &r->result->c;
-    size_t size = r->buffer[i].size;
-    const char *now = image + POISON_GUARD_BYTES, *start = r->tensor[i].data;
-    int64_t before = guard_count(image), after = guard_count(now + size);
-    if (r->plan.tensor[i].role == TENSOR_IN && memcmp(now, start, size))
-        for (size_t k = 0; k < size; k++)
-            after += now[k] != start[k];
     if ((before || after) && !c->guard_tensor[0])
         snprintf(c->guard_tensor, sizeof c->guard_tensor, "%s", r->plan.tensor[i].name);
     c->guard_before += before;
     c->guard_after += after;
+}
+
+/* And an input altogether. */
+static bool input_check(struct caserun *r, int i, const char *now, int64_t before,
+                        int64_t after)
+{
+    size_t size = r->buffer[i].size;
+    const char *start = r->tensor[i].data;
+    int64_t inside = 0;
+    if (memcmp(now, start, size))
+        for (size_t k = 0; k < size; k++)
+            inside += now[k] != start[k];
+    if (!inside && !before && !after)
+        return true;
+    return run_fail(r, RECORD_LAUNCH_FAILED,
+                    "the kernel wrote into its input %s: %" PRId64 " bytes in it, %" PRId64
+                    " before, %" PRId64 " behind",
+                    r->plan.tensor[i].name, inside, before, after);
 }
 
 static bool buffer_take(struct caserun *r, int i)
@@ -241,30 +254,39 @@ static bool buffer_take(struct caserun *r, int i)
                         r->plan.tensor[i].name);
     enum backend_status s =
         r->place->backend->read(r->place->device, p->base, image, whole, &e);
-    if (!s) {
-        buffer_check(r, i, image);
-        memcpy(r->tensor[i].data, image + POISON_GUARD_BYTES, p->size);
+    bool good = s ? device_fail(r, s, r->plan.tensor[i].name, &e) : true;
+    if (good) {
+        char *now = image + POISON_GUARD_BYTES;
+        int64_t before = guard_count(image), after = guard_count(now + p->size);
+        if (r->plan.tensor[i].role == TENSOR_IN)
+            good = input_check(r, i, now, before, after);
+        else
+            guard_check(r, i, before, after);
+        memcpy(r->tensor[i].data, now, p->size);
     }
     free(image);
-    return s ? device_fail(r, s, r->plan.tensor[i].name, &e) : true;
+    return good;
 }
 
-/* Outputs move to the result; inputs are only looked at. */
+static void output_give(struct caserun *r, int i)
+{
+    const struct case_tensor *t = &r->plan.tensor[i];
+    struct record_out *o = &r->result->out[r->result->n_out++];
+    snprintf(o->name, sizeof o->name, "%s", t->name);
+    snprintf(o->role, sizeof o->role, "%s", t->role == TENSOR_OUT ? "out" : "inout");
+    o->tensor = r->tensor[i];
+    memset(&r->tensor[i], 0, sizeof r->tensor[i]);
+}
+
 static bool take_outputs(struct caserun *r)
 {
     phase_set(r, "reading the results");
-    for (int i = 0; i < r->plan.n_tensor; i++) {
-        const struct case_tensor *t = &r->plan.tensor[i];
+    for (int i = 0; i < r->plan.n_tensor; i++)
         if (!buffer_take(r, i))
             return false;
-        if (t->role == TENSOR_IN)
-            continue;
-        struct record_out *o = &r->result->out[r->result->n_out++];
-        snprintf(o->name, sizeof o->name, "%s", t->name);
-        snprintf(o->role, sizeof o->role, "%s", t->role == TENSOR_OUT ? "out" : "inout");
-        o->tensor = r->tensor[i];
-        memset(&r->tensor[i], 0, sizeof r->tensor[i]);
-    }
+    for (int i = 0; i < r->plan.n_tensor; i++)
+        if (r->plan.tensor[i].role != TENSOR_IN)
+            output_give(r, i);
     return true;
 }
 
