@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "hdf.h"
 #include "text.h"
@@ -364,8 +365,8 @@ static enum err walk_file(int fd, struct catalog *c, struct errinfo *e)
     char name[64];
     struct stat s;
     snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
-    if (fstat(fd, &s))
-        return err_set(e, ERR_IO, "cannot read");
+    if (fstat(fd, &s) || access(name, F_OK))
+        return err_set(e, ERR_IO, "cannot read through %s; mount /proc", name);
     struct walk w = {.file_size = (uint64_t)s.st_size, .catalog = c};
     hdf_begin();
     TRY(hdf_open(name, &w.file, e));
