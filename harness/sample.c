@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGIT_BITS = 11, DIGITS = 6, BUCKETS = 1 << DIGIT_BITS, CELL_SHIFT = 64 - 18 };
+enum { DIGIT_BITS = 9, DIGITS = 4, BUCKETS = 1 << DIGIT_BITS, CELL_SHIFT = 64 - 18 };
+enum { LOW_BITS = 64 - DIGIT_BITS * DIGITS, SHORT_RUN = 48 };
 
 static const uint64_t top_bit = 1ULL << 63;
 
@@ -39,7 +40,7 @@ static void keys_make(const double *x, int64_t n, uint64_t *key, int64_t (*count
     for (int64_t i = 0; i < n; i++) {
         key[i] = key_of(x[i]);
         for (int d = 0; d < DIGITS; d++)
-            count[d][key[i] >> (d * DIGIT_BITS) & (BUCKETS - 1)]++;
+            count[d][key[i] >> (LOW_BITS + d * DIGIT_BITS) & (BUCKETS - 1)]++;
     }
 }
 
@@ -59,16 +60,53 @@ static bool digit_pass(const uint64_t *from, uint64_t *to, int64_t n, int64_t *c
     return true;
 }
 
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void insertion_sort(uint64_t *key, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t k = key[i];
+        int64_t j = i;
+        for (; j > 0 && key[j - 1] > k; j--)
+            key[j] = key[j - 1];
+        key[j] = k;
+    }
+}
+
+/* Keys are in order but for their low bits: puts each run of equal high bits in order. */
+static void runs_sort(uint64_t *key, int64_t n)
+{
+    for (int64_t i = 1; i < n; i++) {
+        if (key[i - 1] <= key[i])
+            continue;
+        int64_t from = i - 1, to = i + 1;
+        while (from > 0 && key[from - 1] >> LOW_BITS == key[i] >> LOW_BITS)
+            from--;
+        while (to < n && key[to] >> LOW_BITS == key[i] >> LOW_BITS)
+            to++;
+        if (to - from <= SHORT_RUN)
+            insertion_sort(key + from, to - from);
+        else
+            qsort(key + from, (size_t)(to - from), sizeof *key, compare_keys);
+        i = to - 1;
+    }
+}
+
 static void values_sort(double *x, int64_t n, uint64_t *key, uint64_t *spare,
                         int64_t (*count)[BUCKETS])
 {
     keys_make(x, n, key, count);
     for (int d = 0; d < DIGITS; d++)
-        if (digit_pass(key, spare, n, count[d], d * DIGIT_BITS)) {
+        if (digit_pass(key, spare, n, count[d], LOW_BITS + d * DIGIT_BITS)) {
             uint64_t *swap = key;
             key = spare;
             spare = swap;
         }
+    runs_sort(key, n);
     for (int64_t i = 0; i < n; i++)
         x[i] = key_value(key[i]);
 }
@@ -208,24 +246,24 @@ double sample_quantile_abs(const struct sample *s, double q)
 void sample_distance(const struct sample *a, const struct sample *b, double *ret_ks,
                      double *ret_wasserstein)
 {
-    double ks = 0, area = 0, f = 0, g = 0, last = 0;
-    int64_t i = 0, j = 0;
-    if (a->total > 0 && b->total > 0)
+    double ks = 0, area = 0, gap = 0, last = 0;
+    double na = (double)a->total, nb = (double)b->total;
+    if (na > 0 && nb > 0)
         last = a->x[0] < b->x[0] ? a->x[0] : b->x[0];
-    while (a->total > 0 && b->total > 0 && (i < a->n || j < b->n)) {
-        bool from_a = j == b->n || (i < a->n && a->x[i] <= b->x[j]);
-        double x = from_a ? a->x[i] : b->x[j], gap = fabs(f - g);
+    for (int64_t i = 0, j = 0; na > 0 && nb > 0 && (i < a->n || j < b->n);) {
+        double x = i < a->n ? a->x[i] : INFINITY, y = j < b->n ? b->x[j] : INFINITY;
+        int64_t from_a = x <= y; /* arithmetic: a branch here would be a coin's toss */
+        i += from_a;
+        j += 1 - from_a;
+        x = x < y ? x : y;
         area += gap * (x - last);
-        if (x != last && gap > ks)
+        if (gap > ks && x != last)
             ks = gap;
         last = x;
-        i += from_a;
-        j += !from_a;
-        f = (double)count_before(a, i) / (double)a->total;
-        g = (double)count_before(b, j) / (double)b->total;
+        gap = fabs((double)count_before(a, i) * nb - (double)count_before(b, j) * na);
     }
-    *ret_ks = ks;
-    *ret_wasserstein = area;
+    *ret_ks = ks > 0 ? ks / na / nb : 0;
+    *ret_wasserstein = area > 0 ? area / na / nb : 0;
 }
 
 double sample_ks_p(double ks, int64_t na, int64_t nb)

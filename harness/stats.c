@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strip.h"
 #include "tasks.h"
 
 struct block {
@@ -36,6 +37,16 @@ static double *block_values(const struct pass *p, int lane, int64_t number, int 
     return p->values[q] + number * STATS_BLOCK;
 }
 
+static void strips_run(const struct pass *p, struct tally *k, int64_t from, int64_t to,
+                       struct tally_values *v)
+{
+    for (; from < to; from += STRIP_MAX) {
+        int n = to - from < STRIP_MAX ? (int)(to - from) : STRIP_MAX;
+        if (!strip_add(k, &p->subject, from, n, v))
+            tally_elements(k, &p->subject, from, from + n, v);
+    }
+}
+
 static void block_run(const struct pass *p, int lane, int64_t number)
 {
     struct block *k = &p->block[number];
@@ -45,7 +56,7 @@ static void block_run(const struct pass *p, int lane, int64_t number)
         v.x[q] = block_values(p, lane, number, q);
     *k = (struct block){0};
     tally_init(&k->tally);
-    tally_elements(&k->tally, &p->subject, from, to < p->count ? to : p->count, &v);
+    strips_run(p, &k->tally, from, to < p->count ? to : p->count, &v);
     for (int q = 0; q < TALLY_QUANTITIES; q++) {
         moments_add(&k->moments[q], v.x[q], v.n[q]);
         if (p->cells)
