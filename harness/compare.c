@@ -175,8 +175,8 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
             input[i] = &u->input[i];
     struct oracle oracle = {0};
     TRY(u->id.family->oracle(&u->id, &u->plan, input, which, j->threads, &oracle, e));
-    enum err err =
-        stats_compute(a, b, &oracle, poison_bits(want->dtype), j->threads, &o->stats, e);
+    uint64_t poison = poison_sign(want->dtype, f->a.unwritten + f->b.unwritten);
+    enum err err = stats_compute(a, b, &oracle, poison, j->threads, &o->stats, e);
     if (!err) {
         choose_elements(o, a, b, &oracle);
         verdict_output(f, o);

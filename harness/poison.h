@@ -11,6 +11,12 @@
  * arithmetic produces; others: 0xa5 bytes. */
 enum { POISON_GUARD_BYTES = 4096, POISON_BYTE = 0xa5 };
 
+/* In formats of one byte every pattern is a result that can occur. Where the poison is found in
+ * such an output the case runs again on another poison, and an element was never written only
+ * if it holds the one, then the other. record_case.unwritten is the count, 0 when each is a
+ * result; then no element of one byte is to be taken for poison. */
+enum { POISON_OTHER_BYTE = 0x5a };
+
 static inline uint64_t poison_bits(enum dtype d)
 {
     switch (d) {
@@ -33,6 +39,13 @@ static inline uint64_t poison_bits(enum dtype d)
     default:
         return 0xa5;
     }
+}
+
+/* The pattern that means "never written" in an output of a case with that count, or one that no
+ * element has. */
+static inline uint64_t poison_sign(enum dtype d, int64_t unwritten)
+{
+    return dtype_info(d)->bytes == 1 && unwritten == 0 ? UINT64_MAX : poison_bits(d);
 }
 
 #endif

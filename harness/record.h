@@ -74,6 +74,7 @@ struct record_case {
     uint64_t instructions;
     int64_t guard_before, guard_after; /* bytes outside an output that were overwritten */
     char guard_tensor[32];             /* which */
+    int64_t unwritten; /* elements of outputs that were never written: see poison.h */
 };
 
 struct record_out {

@@ -221,7 +221,7 @@ static void compute(void **arg, const char *entry)
         p[i] = find(address, 0, &size[i]);
         size[i] -= FAKE_GUARD;
     }
-    size_t n = size[2] - (wants("unwritten", entry) ? 4 : 0);
+    size_t n = size[2] - (wants("unwritten", entry) && size[2] >= 4 ? 4 : 0);
     for (size_t i = 0; i < n; i++)
         p[2][i] = (unsigned char)((size[0] ? p[0][i % size[0]] : 0) ^
                                   (size[1] ? p[1][i % size[1]] : 0) ^ i);

@@ -374,8 +374,10 @@ START_TEST(unwritten_is_poison)
         struct record_out out[RECORD_OUT_MAX];
         int n;
         ck_assert_int_eq(record_read_outs(r, 0, i, &n, out, &e), 0);
+        ck_assert_int_eq(n, 1);
         struct tensor *t = &out[0].tensor;
         size_t size = tensor_bytes(t), each = (size_t)dtype_info(t->dtype)->bytes;
+        ck_assert_uint_eq(case_at(r, i).unwritten, size >= 4 ? 4 / each : 0);
         if (size >= 4) {
             check_output(&l.id[i], t, size - 4);
             for (size_t k = 0; k < 4 / each; k++)
@@ -384,6 +386,56 @@ START_TEST(unwritten_is_poison)
         }
         tensor_release(t);
     }
+    record_close(r);
+    caselist_release(&l);
+}
+END_TEST
+
+/* gemm with another plan: one launch on bytes, where every pattern is a possible result. */
+static enum err plan_bytes(const struct case_id *id, struct case_plan *ret_plan,
+                           struct errinfo *why)
+{
+    (void)id, (void)why;
+    struct case_plan p = {.n_tensor = 3, .n_launch = 1};
+    for (int i = 0; i < 3; i++)
+        p.tensor[i] = (struct case_tensor){.name = {(char)('a' + i)},
+                                           .role = i < 2 ? TENSOR_IN : TENSOR_OUT,
+                                           .dtype = DTYPE_U8,
+                                           .rank = 1,
+                                           .dim = {4096 + i},
+                                           .dist = DIST_UNIFORM};
+    p.launch[0] = (struct case_launch){"naive_i8", {1, 1, 1}, {1, 1, 1}, 0, 3, {{0}}};
+    for (int i = 0; i < 3; i++)
+        p.launch[0].arg[i] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = i};
+    *ret_plan = p;
+    return ERR_OK;
+}
+
+START_TEST(poison_of_bytes_is_confirmed)
+{
+    struct family bytes = *family_find("gemm");
+    struct caselist l = parsed(4);
+    struct record_out out[RECORD_OUT_MAX];
+    int n, poison = 0;
+    bytes.plan = plan_bytes;
+    l.id[3].family = &bytes;
+    fake_use(_i ? "unwritten:naive_i8" : NULL);
+    struct record *r = run_all(&l, (struct run_options){0});
+    struct record_case c = case_at(r, 3);
+    ck_assert_msg(c.status == RECORD_OK, "%s", c.reason);
+    ck_assert_int_eq(c.unwritten, _i ? 4 : 0);
+    ck_assert_int_eq(c.repeats, 2);
+    ck_assert_int_eq(record_read_outs(r, 0, 3, &n, out, &e), 0);
+    ck_assert_int_eq(out[0].tensor.count, 4098);
+    check_output(&l.id[3], &out[0].tensor, 4098 - (_i ? 4 : 0));
+    for (int k = 0; k < 4094; k++)
+        poison += tensor_bits(&out[0].tensor, k) == poison_bits(DTYPE_U8);
+    ck_assert_int_gt(poison, 0);
+    ck_assert_uint_eq(poison_sign(DTYPE_U8, c.unwritten), _i ? POISON_BYTE : UINT64_MAX);
+    tensor_release(&out[0].tensor);
+    c = case_at(r, 0);
+    ck_assert_int_eq(c.repeats, 1);
+    ck_assert_int_eq(c.unwritten, 0);
     record_close(r);
     caselist_release(&l);
 }
@@ -675,6 +727,7 @@ int main(void)
     tcase_add_loop_test(t, overruns_are_counted, 0, 2);
     tcase_add_test(t, inputs_must_stay);
     tcase_add_test(t, unwritten_is_poison);
+    tcase_add_loop_test(t, poison_of_bytes_is_confirmed, 0, 2);
     tcase_add_test(t, poison_is_no_result);
     tcase_add_test(t, code_absent_stale_damaged);
     tcase_add_loop_test(t, jobs_change_nothing, 2, 5);
