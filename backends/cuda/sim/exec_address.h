@@ -151,10 +151,8 @@ static inline int space_check(struct warp *w, const struct inst *i, const struct
     return RUN_NEXT;
 }
 
-/* Fills `address` with host addresses of `bytes` each for i's address operand; lanes outside
- * the mask get one that is as good as the first lane's. `where` is the instruction to blame. */
-static inline int resolve_at(struct warp *w, const struct inst *i, const struct inst *where,
-                             uint32_t mask, uint64_t *address, uint32_t bytes)
+/* The lanes' addresses as the operand has them. */
+static inline void resolve_fill(struct warp *w, const struct inst *i, uint64_t *address)
 {
     if (i->flags & INST_ADDRESS64) {
         const u64 *a = LANES64(i->a);
@@ -165,6 +163,13 @@ static inline int resolve_at(struct warp *w, const struct inst *i, const struct 
         for (int l = 0; l < WARP_LANES; l++)
             address[l] = (uint32_t)(a[l] + (uint32_t)i->imm);
     }
+}
+
+/* Turns them into checked host addresses of `bytes` each; lanes outside the mask get one that
+ * is as good as the first lane's. `where` is the instruction to blame. */
+static inline int resolve_filled(struct warp *w, const struct inst *i, const struct inst *where,
+                                 uint32_t mask, uint64_t *address, uint32_t bytes)
+{
     if (mask != UINT32_MAX) {
         uint64_t first = address[first_lane(mask)];
         for (uint32_t l = 0; l < WARP_LANES; l++)
@@ -179,6 +184,13 @@ static inline int resolve_at(struct warp *w, const struct inst *i, const struct 
                 return align_fault(w, where, mask >> l & 1 ? (uint32_t)1 << l : mask,
                                    address[l], bytes);
     return space_check(w, i, where, mask, address, bytes);
+}
+
+static inline int resolve_at(struct warp *w, const struct inst *i, const struct inst *where,
+                             uint32_t mask, uint64_t *address, uint32_t bytes)
+{
+    resolve_fill(w, i, address);
+    return resolve_filled(w, i, where, mask, address, bytes);
 }
 
 static inline int resolve(struct warp *w, const struct inst *i, uint32_t mask,

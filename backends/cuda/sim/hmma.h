@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* The tensor core of GA10x: D = A * B + C for the tile of one mma instruction. Plain arrays, bits
- * in and bits out; which lane holds what is the caller's part (exec_matrix.c).
+/* The tensor core of GA10x: D = A * B + C for the tile of one mma instruction. Plain arrays,
+ * bits in and bits out; which lane holds what is the caller's part (exec_matrix.c).
  *
  *   a[i * k + l]   row i of A, l running along k
  *   b[j * k + l]   column j of B, l running along k
@@ -15,8 +15,16 @@
  * first, each group rounded into the accumulator's format before the next one. */
 enum hmma_format { HMMA_F16, HMMA_BF16, HMMA_TF32 };
 
-/* f32 sums. a and b: uint16_t elements for f16 and bf16, uint32_t for tf32 (low 13 bits ignored).
- * m, n: 8, 16 or 32; k: 4, 8 or 16. */
+/* Compiled once more for each instruction set of the host, under a name of its own. */
+#ifdef SIM_ISA
+#define HMMA_JOIN_(name, isa) name##_##isa
+#define HMMA_JOIN(name, isa) HMMA_JOIN_(name, isa)
+#define hmma_f32 HMMA_JOIN(hmma_f32, SIM_ISA)
+#define hmma_f16 HMMA_JOIN(hmma_f16, SIM_ISA)
+#endif
+
+/* f32 sums. a and b: uint16_t elements for f16 and bf16, uint32_t for tf32 (low 13 bits
+ * ignored). m, n: 8, 16 or 32; k: 4, 8 or 16. */
 void hmma_f32(enum hmma_format f, int m, int n, int k, const void *a, const void *b,
               const uint32_t *c, uint32_t *d);
 
