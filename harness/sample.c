@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DIGIT_BITS = 9, DIGITS = 4, BUCKETS = 1 << DIGIT_BITS, CELL_SHIFT = 64 - 18 };
+enum { DIGIT_BITS = 9, DIGITS = 4, BUCKETS = 1 << DIGIT_BITS };
 enum { LOW_BITS = 64 - DIGIT_BITS * DIGITS, SHORT_RUN = 48 };
 
 static const uint64_t top_bit = 1ULL << 63;
@@ -34,13 +34,15 @@ void sample_release(struct sample *s)
     *s = (struct sample){0};
 }
 
-/* Makes the keys and counts all their digits at once. */
-static void keys_make(const double *x, int64_t n, uint64_t *key, int64_t (*count)[BUCKETS])
+/* Turns values into keys, in place, and counts all their digits at once. */
+static void keys_make(double *x, int64_t n, int64_t (*count)[BUCKETS])
 {
+    uint64_t *key = (uint64_t *)x;
     for (int64_t i = 0; i < n; i++) {
-        key[i] = key_of(x[i]);
+        uint64_t k = key_of(x[i]);
         for (int d = 0; d < DIGITS; d++)
-            count[d][key[i] >> (LOW_BITS + d * DIGIT_BITS) & (BUCKETS - 1)]++;
+            count[d][k >> (LOW_BITS + d * DIGIT_BITS) & (BUCKETS - 1)]++;
+        key[i] = k;
     }
 }
 
@@ -96,72 +98,40 @@ static void runs_sort(uint64_t *key, int64_t n)
     }
 }
 
-static void values_sort(double *x, int64_t n, uint64_t *key, uint64_t *spare,
-                        int64_t (*count)[BUCKETS])
+/* The result is in *x or in *spare, and the two pointers are exchanged if it is in the latter.
+ */
+static void values_sort(double **x, double **spare, int64_t n, int64_t (*count)[BUCKETS])
 {
-    keys_make(x, n, key, count);
+    keys_make(*x, n, count);
     for (int d = 0; d < DIGITS; d++)
-        if (digit_pass(key, spare, n, count[d], LOW_BITS + d * DIGIT_BITS)) {
-            uint64_t *swap = key;
-            key = spare;
-            spare = swap;
+        if (digit_pass((uint64_t *)*x, (uint64_t *)*spare, n, count[d],
+                       LOW_BITS + d * DIGIT_BITS)) {
+            double *swap = *x;
+            *x = *spare;
+            *spare = swap;
         }
+    uint64_t *key = (uint64_t *)*x;
     runs_sort(key, n);
     for (int64_t i = 0; i < n; i++)
-        x[i] = key_value(key[i]);
+        (*x)[i] = key_value(key[i]);
 }
 
 enum err sample_from_values(double *x, int64_t n, struct sample *ret_sample, struct errinfo *e)
 {
     enum err code = ERR_OK;
-    uint64_t *key = malloc((size_t)n * sizeof *key + 1);
-    uint64_t *spare = malloc((size_t)n * sizeof *spare + 1);
+    double *spare = malloc((size_t)n * sizeof *spare + 1);
     int64_t(*count)[BUCKETS] = calloc(DIGITS, sizeof *count);
-    if (!key || !spare || !count) {
+    if (!spare || !count) {
         code = err_set(e, ERR_NOMEM, "no memory to sort %lld values", (long long)n);
         free(x);
     } else {
         if (n > 1)
-            values_sort(x, n, key, spare, count);
+            values_sort(&x, &spare, n, count);
         *ret_sample = (struct sample){.x = x, .n = n, .total = n};
     }
-    free(key);
     free(spare);
     free(count);
     return code;
-}
-
-int sample_cell(double x)
-{
-    return (int)(key_of(x == 0 ? 0 : x) >> CELL_SHIFT);
-}
-
-/* The middle of a cell's magnitudes; zero for the cells of subnormal numbers. */
-static double cell_middle(int cell)
-{
-    double x = key_value((uint64_t)cell << CELL_SHIFT | 1ULL << (CELL_SHIFT - 1));
-    return fabs(x) < 0x1p-1022 ? 0 : x;
-}
-
-enum err sample_from_cells(const uint64_t *count, struct sample *ret_sample, struct errinfo *e)
-{
-    int64_t n = 0;
-    for (int i = 0; i < SAMPLE_CELLS; i++)
-        n += count[i] != 0;
-    struct sample s = {.x = malloc((size_t)n * sizeof *s.x + 1),
-                       .upto = malloc((size_t)n * sizeof *s.upto + 1)};
-    if (!s.x || !s.upto) {
-        sample_release(&s);
-        return err_set(e, ERR_NOMEM, "no memory for a sample of %lld cells", (long long)n);
-    }
-    for (int i = 0; i < SAMPLE_CELLS; i++)
-        if (count[i]) {
-            s.total += (int64_t)count[i];
-            s.x[s.n] = cell_middle(i);
-            s.upto[s.n++] = s.total;
-        }
-    *ret_sample = s;
-    return ERR_OK;
 }
 
 /* How many values the first `i` entries hold. */
@@ -184,19 +154,18 @@ static int64_t entries_below(const struct sample *s, double x, bool or_equal)
     return low;
 }
 
-/* The rank of the q-quantile: the smallest whole number >= q * total, at least 1. The product
- * is corrected for q's own rounding: 0.9 * 10 is 9, not "just above 9". */
-static int64_t quantile_rank(const struct sample *s, double q)
+/* The product is corrected for q's own rounding: 0.9 * 10 is 9, not just above 9. */
+int64_t sample_rank(int64_t total, double q)
 {
-    double r = ceil(q * (double)s->total * (1 - 0x1p-50));
-    return r < 1 ? 1 : r > (double)s->total ? s->total : (int64_t)r;
+    double r = ceil(q * (double)total * (1 - 0x1p-50));
+    return r < 1 ? 1 : r > (double)total ? total : (int64_t)r;
 }
 
 double sample_quantile(const struct sample *s, double q)
 {
     if (s->total == 0)
         return 0;
-    int64_t rank = quantile_rank(s, q), low = 0, high = s->n - 1;
+    int64_t rank = sample_rank(s->total, q), low = 0, high = s->n - 1;
     while (low < high) {
         int64_t middle = low + (high - low) / 2;
         if (count_before(s, middle + 1) >= rank)
@@ -222,7 +191,7 @@ double sample_quantile_abs(const struct sample *s, double q)
 {
     if (s->total == 0)
         return 0;
-    int64_t rank = quantile_rank(s, q), split = entries_below(s, 0, false);
+    int64_t rank = sample_rank(s->total, q), split = entries_below(s, 0, false);
     int64_t low = split, high = s->n; /* first entry >= 0 that is large enough */
     while (low < high) {
         int64_t middle = low + (high - low) / 2;

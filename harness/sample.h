@@ -8,12 +8,10 @@
 #include "err.h"
 
 /* The values of a distribution in ascending order, for quantiles and for distances between two
- * distributions. Holds either every value, or the middles of the cells of a log histogram with
- * the number of values in each: cells are 2^-6 of their lower end wide, so a value is kept
- * within 2^-7 of itself (and zero as zero). */
+ * distributions. An entry is a value, or stands for several (cells.h). */
 struct sample {
     int64_t n;     /* entries */
-    int64_t total; /* values: n, or the sum of the cells' counts */
+    int64_t total; /* values */
     double *x;     /* owned, ascending; no NaN */
     int64_t *upto; /* owned: how many values are <= x[i]; NULL: i + 1 */
 };
@@ -22,10 +20,9 @@ void sample_release(struct sample *s); /* accepts a zeroed struct */
 /* Sorts n values (no NaN) that `x` holds; takes `x` over in any case. ERR_NOMEM. */
 enum err sample_from_values(double *x, int64_t n, struct sample *ret_sample, struct errinfo *e);
 
-/* The cell of x, 0 <= cell < SAMPLE_CELLS, ascending with x; and a sample from the counts. */
-enum { SAMPLE_CELLS = 1 << 18 };
-int sample_cell(double x);
-enum err sample_from_cells(const uint64_t *count, struct sample *ret_sample, struct errinfo *e);
+/* The rank of the q-quantile among `total` values: the smallest whole number >= q * total, at
+ * least 1. */
+int64_t sample_rank(int64_t total, double q);
 
 /* How many values are < x, or <= x. */
 int64_t sample_count(const struct sample *s, double x, bool or_equal);

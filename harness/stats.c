@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cells.h"
 #include "strip.h"
 #include "tasks.h"
 
@@ -61,7 +62,7 @@ static void block_run(const struct pass *p, int lane, int64_t number)
         moments_add(&k->moments[q], v.x[q], v.n[q]);
         if (p->cells)
             for (int64_t j = 0; j < v.n[q]; j++)
-                p->cells[lane * TALLY_QUANTITIES + q][sample_cell(v.x[q][j])]++;
+                p->cells[lane * TALLY_QUANTITIES + q][cells_find(v.x[q][j])]++;
     }
 }
 
@@ -75,9 +76,9 @@ static void lane_run(void *context, int64_t lane)
 static enum err sample_from_lanes(struct pass *p, int64_t q)
 {
     for (int lane = 1; lane < p->lanes; lane++)
-        for (int i = 0; i < SAMPLE_CELLS; i++)
+        for (int i = 0; i < CELLS; i++)
             p->cells[q][i] += p->cells[lane * TALLY_QUANTITIES + q][i];
-    return sample_from_cells(p->cells[q], &p->sample[q], NULL);
+    return cells_sample(p->cells[q], &p->sample[q], NULL);
 }
 
 static enum err sample_from_blocks(struct pass *p, int64_t q)
@@ -90,7 +91,10 @@ static enum err sample_from_blocks(struct pass *p, int64_t q)
         n += size;
     }
     p->values[q] = NULL;
-    return sample_from_values(x, n, &p->sample[q], NULL);
+    if (p->subject.b && !p->same && (q == TALLY_A_ULP || q == TALLY_B_ULP))
+        return sample_from_values(x, n, &p->sample[q], NULL); /* all, to be compared */
+    return cells_sample_values(x, n, distribution_quantile_at, DISTRIBUTION_QUANTILES - 1,
+                               &p->sample[q], NULL);
 }
 
 static void sample_make(void *context, int64_t q)
@@ -121,7 +125,7 @@ static bool cells_allocate(struct pass *p)
     p->cells = calloc((size_t)n, sizeof *p->cells);
     bool fine = p->scratch && p->cells;
     for (int i = 0; fine && i < n; i++) {
-        p->cells[i] = calloc(SAMPLE_CELLS, sizeof **p->cells);
+        p->cells[i] = calloc(CELLS, sizeof **p->cells);
         fine = p->cells[i] != NULL;
     }
     return fine;

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "sample.h"
+#include "cells.h"
 #include "wide.h"
 
 /* Everything here is compared with its definition, by counting. */
@@ -15,7 +15,7 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Ties, zeros of both signs, both signs, 300 binades, neighbours. */
+/* Ties, zeros of both signs, both signs, 500 binades, neighbours. */
 static double some_value(uint64_t *state, int style)
 {
     uint64_t r = wide_random(state);
@@ -26,7 +26,7 @@ static double some_value(uint64_t *state, int style)
     case 1:
         return u - 0.5;
     case 2:
-        return ldexp(r & 1 ? u : -u, (int)(r / 2 % 600) - 300);
+        return ldexp(r & 1 ? u : -u, (int)(r / 2 % 500) - 100);
     case 3:
         return r % 5 ? 0.0 : -0.0;
     default:
@@ -73,6 +73,36 @@ START_TEST(order_and_quantiles)
             ck_assert(sample_quantile_abs(&s, at) == quantile(magnitude, n, permille[q], 1000));
         }
         sample_release(&s);
+    }
+}
+END_TEST
+
+/* The short way to a few quantiles leads to the same ones. */
+START_TEST(chosen_quantiles)
+{
+    static const int sizes[] = {0, 1, 2, 3, 10, 257, N_MAX};
+    static const double at[] = {0.1, 0.5, 0.9, 0.999, 1};
+    static double x[N_MAX];
+    for (int i = 0; i < 7; i++) {
+        int n = sizes[i];
+        struct sample all = make(_i, n, (uint64_t)i + 60, x), few;
+        double *copy = malloc((size_t)n * sizeof *copy + 1);
+        memcpy(copy, all.x, (size_t)n * sizeof *copy);
+        ck_assert_int_eq(cells_sample_values(copy, n, at, 5, &few, NULL), ERR_OK);
+        ck_assert_int_eq(few.total, n);
+        for (int q = 0; q < 5; q++) {
+            ck_assert(sample_quantile(&few, at[q]) == sample_quantile(&all, at[q]));
+            ck_assert(sample_quantile_abs(&few, at[q]) == sample_quantile_abs(&all, at[q]));
+        }
+        for (int e = -40; e <= 8; e++)
+            for (int s = -1; s <= 1; s++) {
+                double edge = s * ldexp(1, e);
+                ck_assert_int_eq(sample_count(&few, edge, s < 0),
+                                 sample_count(&all, edge, s < 0));
+            }
+        ck_assert_int_eq(sample_count(&few, 0, true), sample_count(&all, 0, true));
+        sample_release(&all);
+        sample_release(&few);
     }
 }
 END_TEST
@@ -129,19 +159,19 @@ START_TEST(empty)
 }
 END_TEST
 
-/* Cells keep order and count, and every value within 2^-7 of itself. */
+/* Cells keep order and count, and every value within 2^-7 of itself (2^-128 is far below). */
 START_TEST(cells)
 {
     static double x[N_MAX];
-    uint64_t *count = calloc(SAMPLE_CELLS, sizeof *count);
+    uint64_t *count = calloc(CELLS, sizeof *count);
     struct sample exact = make(_i, N_MAX, 8, x), s;
     for (int i = 0; i < N_MAX; i++) {
-        int cell = sample_cell(x[i]);
-        ck_assert(cell >= 0 && cell < SAMPLE_CELLS);
-        ck_assert(i == 0 || cell >= sample_cell(x[i - 1]));
+        int cell = cells_find(x[i]);
+        ck_assert(cell >= 0 && cell < CELLS);
+        ck_assert(i == 0 || cell >= cells_find(x[i - 1]));
         count[cell]++;
     }
-    ck_assert_int_eq(sample_from_cells(count, &s, NULL), ERR_OK);
+    ck_assert_int_eq(cells_sample(count, &s, NULL), ERR_OK);
     ck_assert_int_eq(s.total, N_MAX);
     for (double q = 0.001; q <= 1; q += 0.0371) {
         double want = sample_quantile(&exact, q), got = sample_quantile(&s, q);
@@ -183,6 +213,7 @@ int main(void)
     Suite *s = suite_create("sample");
     TCase *t = tcase_create("sample");
     tcase_add_loop_test(t, order_and_quantiles, 0, 5);
+    tcase_add_loop_test(t, chosen_quantiles, 0, 5);
     tcase_add_loop_test(t, distances, 0, 5);
     tcase_add_test(t, empty);
     tcase_add_loop_test(t, cells, 0, 5);
