@@ -25,11 +25,9 @@ static herr_t innermost(unsigned n, const H5E_error2_t *entry, void *context)
     if (n != 0 || !entry->desc)
         return 0;
     const char *start = strstr(entry->desc, system_says);
-    if (start)
-        start += sizeof system_says - 1;
-    else
-        start = entry->desc;
-    snprintf(text, HDF_REASON_MAX, "%.*s", (int)strcspn(start, "'\n"), start);
+    const char *from = start ? start + sizeof system_says - 1 : entry->desc;
+    size_t length = strcspn(from, start ? "'\n" : "\n");
+    snprintf(text, HDF_REASON_MAX, "%.*s", (int)length, from);
     return 0;
 }
 
@@ -61,22 +59,23 @@ enum err hdf_create(const char *path, hid_t *ret_file, struct errinfo *e)
     hid_t access = file_access();
     H5Pset_libver_bounds(access, H5F_LIBVER_V18, H5F_LIBVER_V18);
     hid_t file = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, access);
+    enum err err = file < 0 ? hdf_error(e, ERR_IO, "cannot create %s", path) : ERR_OK;
     H5Pclose(access);
-    if (file < 0)
-        return hdf_error(e, ERR_IO, "cannot create %s", path);
-    *ret_file = file;
-    return ERR_OK;
+    if (!err)
+        *ret_file = file;
+    return err;
 }
 
 enum err hdf_open(const char *path, hid_t *ret_file, struct errinfo *e)
 {
     hid_t access = file_access();
     hid_t file = H5Fopen(path, H5F_ACC_RDONLY, access);
+    enum err err =
+        file < 0 ? hdf_error(e, ERR_FORMAT, "a truncated or damaged HDF5 file") : ERR_OK;
     H5Pclose(access);
-    if (file < 0)
-        return hdf_error(e, ERR_FORMAT, "a truncated or damaged HDF5 file");
-    *ret_file = file;
-    return ERR_OK;
+    if (!err)
+        *ret_file = file;
+    return err;
 }
 
 /* After a failed flush nothing more is asked of the library: H5Fclose would try again, and
@@ -98,11 +97,11 @@ enum err hdf_make_group(hid_t at, const char *name, hid_t *ret_group, struct err
     H5Pset_attr_phase_change(how, HDF_COMPACT_ATTRIBUTES, HDF_COMPACT_ATTRIBUTES / 2);
     H5Pset_obj_track_times(how, false);
     hid_t group = H5Gcreate2(at, name, H5P_DEFAULT, how, H5P_DEFAULT);
+    enum err err = group < 0 ? hdf_error(e, ERR_IO, "cannot write the group %s", name) : ERR_OK;
     H5Pclose(how);
-    if (group < 0)
-        return hdf_error(e, ERR_IO, "cannot write the group %s", name);
-    *ret_group = group;
-    return ERR_OK;
+    if (!err)
+        *ret_group = group;
+    return err;
 }
 
 enum err hdf_has(hid_t at, const char *name, bool *ret_has, struct errinfo *e)

@@ -88,33 +88,65 @@ static bool range_fits(int64_t first, int64_t count, int64_t total)
     return first >= 0 && count >= 0 && first <= total && count <= total - first;
 }
 
+/* Texts end, and a bool is one. */
+static bool fields_fit(const struct record_field *fields, const void *owner)
+{
+    for (const struct record_field *f = fields; f->name; f++) {
+        const char *at = (const char *)owner + f->offset;
+        if (f->kind == RECORD_FIELD_TEXT && !memchr(at, 0, f->size))
+            return false;
+        if (f->kind == RECORD_FIELD_BOOL && (unsigned char)*at > 1)
+            return false;
+    }
+    return true;
+}
+
+static bool place_fits(const struct catalog_place *p)
+{
+    return memchr(p->digest, 0, sizeof p->digest) != NULL;
+}
+
 static bool out_fits(const struct catalog_out *o)
 {
     return (unsigned)o->dtype < DTYPE_COUNT_ && o->rank >= 0 && o->rank <= TENSOR_RANK_MAX &&
-           memchr(o->name, 0, sizeof o->name) && memchr(o->role, 0, sizeof o->role);
+           memchr(o->name, 0, sizeof o->name) && memchr(o->role, 0, sizeof o->role) &&
+           place_fits(&o->place);
+}
+
+static bool run_fits(const struct catalog *c, const struct catalog_run *r)
+{
+    if (!range_fits(r->first_case, r->n_case, catalog_case_count(c)) || r->head.n_env < 0 ||
+        r->head.n_env > RECORD_ENV_MAX)
+        return false;
+    for (int i = 0; i < r->head.n_env; i++)
+        if (!memchr(r->head.env[i].name, 0, sizeof r->head.env[i].name) ||
+            !memchr(r->head.env[i].value, 0, sizeof r->head.env[i].value))
+            return false;
+    return fields_fit(record_run_fields, &r->head);
+}
+
+static bool case_fits(const struct catalog_case *k, int64_t n_out)
+{
+    return range_fits(k->first_out, k->n_out, n_out) && k->n_out <= RECORD_OUT_MAX &&
+           (unsigned)k->head.status < RECORD_STATUS_COUNT_ && place_fits(&k->code) &&
+           place_fits(&k->log) && fields_fit(record_case_fields, &k->head);
 }
 
 /* The child is trusted no more than the file: a library that wrote over its memory may have
  * said anything. */
 static bool catalog_fits(const struct catalog *c)
 {
-    for (int64_t i = 0; i < catalog_run_count(c); i++) {
-        const struct catalog_run *r = catalog_run_at(c, i);
-        if (!range_fits(r->first_case, r->n_case, catalog_case_count(c)) || r->head.n_env < 0 ||
-            r->head.n_env > RECORD_ENV_MAX)
-            return false;
-    }
     int64_t n_out = (int64_t)(c->outs.size / sizeof(struct catalog_out));
-    for (int64_t i = 0; i < catalog_case_count(c); i++) {
-        const struct catalog_case *k = catalog_case_at(c, i);
-        if (!range_fits(k->first_out, k->n_out, n_out) || k->n_out > RECORD_OUT_MAX ||
-            (unsigned)k->head.status >= RECORD_STATUS_COUNT_)
+    for (int64_t i = 0; i < catalog_run_count(c); i++)
+        if (!run_fits(c, catalog_run_at(c, i)))
             return false;
-    }
+    for (int64_t i = 0; i < catalog_case_count(c); i++)
+        if (!case_fits(catalog_case_at(c, i), n_out))
+            return false;
     for (int64_t i = 0; i < n_out; i++)
         if (!out_fits(catalog_out_at(c, i)))
             return false;
-    return true;
+    return catalog_run_count(c) <= RECORD_RUN_MAX;
 }
 
 struct catalog_work {
