@@ -52,7 +52,9 @@ static void print_source(struct printing *p, const struct inst *i, int n)
 {
     const struct operand *o = &i->src[n];
     const bool packed = i->encoding == ENC_VOP3P;
-    const bool negate = !packed && (i->neg >> n & 1), absolute = !packed && (i->abs >> n & 1);
+    const bool mix = i->code->s[0] == T_MIX;
+    const bool negate = (mix || !packed) && (i->neg >> n & 1);
+    const bool absolute = mix ? i->neg_hi >> n & 1 : !packed && (i->abs >> n & 1);
     print_comma(p);
     if (negate)
         print_text(p, !absolute && integer_constant(o) ? "neg(" : "-");
@@ -161,7 +163,6 @@ static void print_vop3_modifiers(struct printing *p, const struct inst *i)
 
 static void print_vector(struct printing *p, const struct inst *i)
 {
-    const bool is_short = i->encoding != ENC_VOP3 && i->encoding != ENC_VOP3SD;
     print_destination(p, i);
     for (int n = 0; n < 3; n++) {
         if (i->code->s[n] == T_Z || i->code->s[n] == T_ACC)
@@ -170,7 +171,6 @@ static void print_vector(struct printing *p, const struct inst *i)
             continue;
         print_source(p, i, n);
     }
-    (void)is_short;
     if (i->encoding == ENC_VOP3P)
         print_vop3p_modifiers(p, i);
     else
@@ -248,10 +248,36 @@ static void print_ds_register(struct printing *p, unsigned first, unsigned count
     print_vgpr(p, first, count, 0);
 }
 
+/* The patterns that have names. */
+static void print_swizzle(struct printing *p, unsigned v)
+{
+    const unsigned both = v & 31, either = v >> 5 & 31, flip = v >> 10 & 31;
+    print_text(p, " offset:");
+    if (v & 0x8000) {
+        print_text(p, "swizzle(QUAD_PERM,%u,%u,%u,%u)", v & 3, v >> 2 & 3, v >> 4 & 3,
+                   v >> 6 & 3);
+        return;
+    }
+    const bool power = flip && !(flip & (flip - 1)), ones = flip && !(flip & (flip + 1));
+    if (both == 31 && !either && power) {
+        print_text(p, "swizzle(SWAP,%u)", flip);
+        return;
+    }
+    if (both == 31 && !either && ones) {
+        print_text(p, "swizzle(REVERSE,%u)", flip + 1);
+        return;
+    }
+    print_text(p, "%u", v);
+}
+
 static void print_ds_offsets(struct printing *p, const struct inst *i)
 {
     const bool two = strstr(i->code->name, "2addr") != NULL;
     const unsigned offset = (unsigned)i->imm & 0xffff;
+    if (offset && strcmp(i->code->name, "ds_swizzle_b32") == 0) {
+        print_swizzle(p, offset);
+        return;
+    }
     if (!two && offset)
         print_text(p, " offset:%u", offset);
     if (two && (offset & 255))
@@ -295,7 +321,9 @@ static void print_smem(struct printing *p, const struct inst *i)
     print_comma(p);
     print_sgpr(p, i->address, i->code->op >= 8 ? 4 : 2);
     print_comma(p);
-    if (i->saddr == WAVE_NULL)
+    if (i->saddr == WAVE_NULL && !i->imm)
+        print_text(p, "null");
+    else if (i->saddr == WAVE_NULL)
         print_text(p, i->imm < 0 ? "-0x%x" : "0x%x", (unsigned)(i->imm < 0 ? -i->imm : i->imm));
     else
         print_sgpr(p, i->saddr, 1);

@@ -98,6 +98,10 @@ static void print_depctr(struct printing *p, unsigned v)
                   {"depctr_va_vdst", 12, 4}, {"depctr_va_sdst", 9, 3},
                   {"depctr_va_ssrc", 8, 1},  {"depctr_va_vcc", 1, 1},
                   {"depctr_vm_vsrc", 2, 3}};
+    if (v & 0x60) { /* bits without a name */
+        print_text(p, " 0x%x", v);
+        return;
+    }
     for (size_t n = 0; n < sizeof fields / sizeof *fields; n++) {
         const unsigned most = (1u << fields[n].width) - 1, value = v >> fields[n].low & most;
         if (value != most)

@@ -67,14 +67,34 @@ void print_sgpr(struct printing *p, unsigned first, unsigned count)
         print_text(p, "%s%u", bank, n);
 }
 
+static const char *const floats[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
+                                     "-2.0", "4.0",  "-4.0", "0.15915494"};
+
+/* A literal word that an inline constant could have held is written like one. */
+static void print_literal(struct printing *p, const struct operand *o)
+{
+    static const uint32_t words[] = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
+                                     0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
+    const int32_t v = optype_is16((enum optype)o->type) ? (int16_t)o->value : (int32_t)o->value;
+    const bool word =
+        optype_registers((enum optype)o->type) == 1 && !optype_is16((enum optype)o->type);
+    for (size_t n = 0; word && n < sizeof words / sizeof *words; n++)
+        if (o->value == words[n]) {
+            print_text(p, "%s", floats[n]);
+            return;
+        }
+    if (v >= -16 && v <= 64 && optype_registers((enum optype)o->type) == 1)
+        print_text(p, "%d", v);
+    else
+        print_text(p, "0x%x", o->value);
+}
+
 static void print_constant(struct printing *p, const struct operand *o)
 {
-    static const char *const floats[] = {"0.5",  "-0.5", "1.0",  "-1.0",      "2.0",
-                                         "-2.0", "4.0",  "-4.0", "0.15915494"};
     if (o->index == WAVE_NULL)
         print_text(p, "null");
     else if (o->raw == 1)
-        print_text(p, "0x%x", o->value);
+        print_literal(p, o);
     else if (o->index == SRC_FLOAT_MAX && optype_is64((enum optype)o->type))
         print_text(p, "0.15915494309189532");
     else if (o->index >= SRC_FLOAT_MIN)
