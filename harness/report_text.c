@@ -50,7 +50,7 @@ static void print_coloured(FILE *out, bool colour, enum colour c, const char *fo
 static void print_side(FILE *out, char letter, const struct record_run *r, const char *file)
 {
     fprintf(out, "%c = %-9s %s, %s%s\n", letter, r->device, r->name, r->arch,
-            r->simulated ? " (simulated)" : "");
+            r->simulated && !strstr(r->name, "simulated") ? " (simulated)" : "");
     if (r->driver[0] || r->runtime[0])
         fprintf(out, "              driver %s, runtime %s\n", r->driver[0] ? r->driver : "-",
                 r->runtime[0] ? r->runtime : "-");

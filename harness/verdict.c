@@ -80,6 +80,9 @@ static void judge_wrong(const struct finding *f, struct finding_out *o, bool a, 
         reason_wrong(o->reason, sizeof o->reason, 'A', &o->stats.a, &f->a, o);
     if (b)
         reason_wrong(o->reason, sizeof o->reason, 'B', &o->stats.b, &f->b, o);
+    size_t n = strlen(o->reason);
+    if (n && o->reason[n - 1] == ' ')
+        o->reason[n - 1] = 0;
 }
 
 /* Why the case could not have caught a fault, or NULL. */

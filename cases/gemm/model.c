@@ -6,11 +6,34 @@
 #include <stdlib.h>
 
 #include "model.h"
+#include "unit.h"
 
 enum input { IN_EXACT, IN_TF32_RZ, IN_TF32, IN_BF16, IN_F16, IN_FLUSHED };
 enum product { PRODUCT_EXACT, PRODUCT_F32, PRODUCT_INPUT };
-enum accumulate { ACC_F32, ACC_F32_RZ, ACC_F32_FTZ, ACC_F16, ACC_BF16, ACC_OUT, ACC_WIDE };
-enum order { FORWARD, BACKWARD, TREE, SPLIT, DROP, TAIL, SWAP_A, SWAP_B, NO_ALPHA, NO_BETA };
+enum accumulate {
+    ACC_F32,
+    ACC_F32_RZ,
+    ACC_F32_FTZ,
+    ACC_F32_FTZ_ADD,
+    ACC_F16,
+    ACC_BF16,
+    ACC_OUT,
+    ACC_WIDE
+};
+enum order {
+    FORWARD,
+    BACKWARD,
+    TREE,
+    SPLIT,
+    DROP,
+    TAIL,
+    SWAP_A,
+    SWAP_B,
+    NO_ALPHA,
+    NO_BETA,
+    UNIT_AMPERE,
+    UNIT_GFX11
+};
 
 struct recipe {
     enum input input;
@@ -139,16 +162,28 @@ static double sum_tree(const struct dot *d, int64_t first, int64_t last)
     return add(d, sum_tree(d, first, middle), sum_tree(d, middle, last));
 }
 
+static double flush(double x)
+{
+    return fabs(x) < 0x1p-126 ? copysign(0, x) : x;
+}
+
+/* What is left of a partial sum, or of the running total, where partial sums meet. */
+static double meet(const struct dot *d, double x)
+{
+    if (d->r->accumulate == ACC_OUT)
+        return round_to(d->g->out, x);
+    return d->r->accumulate == ACC_F32_FTZ_ADD ? flush(x) : x;
+}
+
 static double sum_split(const struct dot *d)
 {
     double acc = 0;
-    int64_t parts = d->r->argument, length = (d->g->k + parts - 1) / parts;
+    int64_t parts = d->r->argument ? d->r->argument : d->g->split;
+    int64_t length = (d->g->k + parts - 1) / parts;
     for (int64_t p = 0; p < parts; p++) {
         int64_t first = p * length, last = first + length < d->g->k ? first + length : d->g->k;
-        double part = first < last ? sum_range(d, first, last) : 0;
-        part = d->r->accumulate == ACC_OUT ? round_to(d->g->out, part) : part;
-        acc = p ? add(d, acc, part) : part;
-        acc = d->r->accumulate == ACC_OUT ? round_to(d->g->out, acc) : acc;
+        double part = meet(d, first < last ? sum_range(d, first, last) : 0);
+        acc = meet(d, p ? add(d, acc, part) : part);
     }
     return acc;
 }
@@ -158,6 +193,10 @@ static double sum_all(const struct dot *d)
     int64_t k = d->g->k, argument = d->r->argument;
     double acc = 0;
     switch (d->r->order) {
+    case UNIT_AMPERE:
+        return gemm_unit_ampere(d->g->in, d->g->acc, k, d->a, d->b);
+    case UNIT_GFX11:
+        return gemm_unit_gfx11(d->g->in, d->g->acc, k, d->a, d->b);
     case BACKWARD:
         for (int64_t l = k - 1; l >= 0; l--)
             acc = add(d, acc, product(d, l));
@@ -196,6 +235,8 @@ static bool applies(const struct gemm *g, const struct recipe *r)
     const struct dtype_info *in = dtype_info(g->in);
     if (in->kind != DTYPE_KIND_FLOAT)
         return false;
+    if (r->order == UNIT_AMPERE || r->order == UNIT_GFX11)
+        return g->sums == GEMM_MATRIX && (r->order == UNIT_AMPERE || g->in != DTYPE_TF32);
     int fraction = r->input == IN_TF32 || r->input == IN_TF32_RZ || r->input == IN_F16 ? 10
                    : r->input == IN_BF16                                               ? 7
                                                                                        : 52;
@@ -203,6 +244,8 @@ static bool applies(const struct gemm *g, const struct recipe *r)
         return false;
     if (r->accumulate == ACC_OUT && dtype_info(g->out)->fraction >= 23)
         return false;
+    if (r->order == SPLIT && !r->argument)
+        return g->split > 1 && g->split <= g->k;
     if (r->order == SPLIT || r->order == TAIL || r->order == DROP)
         return r->argument < g->k && (r->order != TAIL || g->k % r->argument);
     if (r->order == SWAP_A || r->order == SWAP_B)
