@@ -142,8 +142,9 @@ static void put_build(FILE *out, const struct finding *f)
         if (!f->one_sided)
             record_field_print(r, &f->b, b, sizeof b);
         bool zero = !strcmp(a, "0") && (f->one_sided || !strcmp(b, "0"));
+        bool measured = r->kind == RECORD_FIELD_REAL || r->kind == RECORD_FIELD_COUNT;
         if (strcmp(r->name, "id") && !zero)
-            html_compare_row(out, r->name, a, b, f->one_sided, &rows);
+            html_compare_row(out, r->name, a, b, f->one_sided, measured, &rows);
     }
     fputs("</tbody></table></div>\n", out);
 }

@@ -11,7 +11,7 @@
 enum {
     WIDTH = 460,
     LEFT = 40,
-    RIGHT = 450,
+    RIGHT = 436,
     TOP = 10,
     MIDDLE = 120, /* foot of the upper panel */
     LOWER = 136,  /* top of the lower one */
@@ -196,7 +196,7 @@ void plot_errors(FILE *out, const struct distribution *a, const struct distribut
     fputs("</svg>", out);
 }
 
-enum { BAR_FULL = 360, BAR_STEP = 26, BAR_TOP = 6 }; /* BAR_FULL: x of "all of the bound" */
+enum { BAR_FULL = 350, BAR_STEP = 26, BAR_TOP = 6 }; /* BAR_FULL: x of "all of the bound" */
 
 static double bound_x(double used)
 {

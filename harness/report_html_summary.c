@@ -71,8 +71,10 @@ void summary_explain(FILE *out, const struct finding_tally *t,
     put_wrong(out, v[VERDICT_A_WRONG] + both, 'A', &sides->a);
     put_wrong(out, v[VERDICT_B_WRONG] + both, 'B', &sides->b);
     if (agreeing(t)) {
-        html_count(out, agreeing(t));
-        fputs(sides->one_sided ? " right:" : " agree:", out);
+        if (agreeing(t) < t->count - v[VERDICT_UNTESTED]) {
+            html_count(out, agreeing(t));
+            fputs(sides->one_sided ? " right:" : " agree:", out);
+        }
         put_part(out, &any, v[VERDICT_SAME], " bit for bit", " bit for bit");
         put_part(out, &any, v[VERDICT_EQUIVALENT], " within its derived bounds",
                  " within their derived bounds");
@@ -170,7 +172,7 @@ struct comparison {
 
 static void put_row(struct comparison *c, const char *name, const char *a, const char *b)
 {
-    c->differing += html_compare_row(c->out, name, a, b, c->one_sided, &c->rows);
+    c->differing += html_compare_row(c->out, name, a, b, c->one_sided, false, &c->rows);
 }
 
 static const char *env_value(const struct record_run *r, const char *name)

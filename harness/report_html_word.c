@@ -76,18 +76,21 @@ void html_side(FILE *out, char side, const struct record_run *r)
 }
 
 bool html_compare_row(FILE *out, const char *name, const char *a, const char *b, bool one_sided,
-                      int *ret_rows)
+                      bool measured, int *ret_rows)
 {
     if (!a[0] && !b[0])
         return false;
-    bool differs = !one_sided && strcmp(a, b);
+    bool differs = !one_sided && !measured && strcmp(a, b);
     *ret_rows += 1;
     fprintf(out, "<tr%s><th scope=\"row\">", differs ? " class=\"ne\"" : "");
     quote_markup(out, name);
     fputs("</th><td>", out);
     quote_markup(out, a);
     if (!one_sided) {
-        fprintf(out, "</td><td class=\"s\">%s</td><td>", differs ? "\u2260" : "=");
+        fprintf(out, "</td><td class=\"s\">%s</td><td>",
+                differs    ? "\u2260"
+                : measured ? ""
+                           : "=");
         quote_markup(out, b);
     }
     fputs("</td></tr>\n", out);

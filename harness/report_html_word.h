@@ -31,8 +31,9 @@ void html_command(FILE *out, const char *command);
 void html_side(FILE *out, char side, const struct record_run *r);
 
 /* A table's row of one property of both sides, with a sign between that says whether they are
- * equal; nothing when both are empty. Returns whether they differ; *ret_rows counts rows. */
+ * equal; nothing when both are empty. `measured`: a time or a count, which differs always and
+ * means nothing by that. Returns whether a difference is shown; *ret_rows counts rows. */
 bool html_compare_row(FILE *out, const char *name, const char *a, const char *b, bool one_sided,
-                      int *ret_rows);
+                      bool measured, int *ret_rows);
 
 #endif
