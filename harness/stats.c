@@ -38,12 +38,17 @@ static double *block_values(const struct pass *p, int lane, int64_t number, int 
     return p->values[q] + number * STATS_BLOCK;
 }
 
+/* Long strips where all is ordinary, short ones around what is not, single elements last. */
 static void strips_run(const struct pass *p, struct tally *k, int64_t from, int64_t to,
-                       struct tally_values *v)
+                       int most, struct tally_values *v)
 {
-    for (; from < to; from += STRIP_MAX) {
-        int n = to - from < STRIP_MAX ? (int)(to - from) : STRIP_MAX;
-        if (!strip_add(k, &p->subject, from, n, v))
+    for (; from < to; from += most) {
+        int n = to - from < most ? (int)(to - from) : most;
+        if (strip_add(k, &p->subject, from, n, v))
+            continue;
+        if (most > STRIP_MIN)
+            strips_run(p, k, from, from + n, STRIP_MIN, v);
+        else
             tally_elements(k, &p->subject, from, from + n, v);
     }
 }
@@ -57,7 +62,7 @@ static void block_run(const struct pass *p, int lane, int64_t number)
         v.x[q] = block_values(p, lane, number, q);
     *k = (struct block){0};
     tally_init(&k->tally);
-    strips_run(p, &k->tally, from, to < p->count ? to : p->count, &v);
+    strips_run(p, &k->tally, from, to < p->count ? to : p->count, STRIP_MAX, &v);
     for (int q = 0; q < TALLY_QUANTITIES; q++) {
         moments_add(&k->moments[q], v.x[q], v.n[q]);
         if (p->cells)
