@@ -184,6 +184,8 @@ static float special_value(enum mark op, float a, bool *ret_special)
     case MARK_COS:
         if (magnitude(a) == infinity)
             return nan;
+        if (a == 0)
+            return op == MARK_SIN ? a : 1;
         break;
     default:
         if (a == 0)
@@ -244,6 +246,8 @@ uint32_t approx_f32(enum mark op, uint32_t a, uint32_t b, bool ftz, enum approx_
         if (!special) {
             double value = exact_value(op, x);
             r = edge(value, error_of(op, x, value), mode);
+            if (op == MARK_SIN || op == MARK_COS || op == MARK_TANH)
+                r = r > 1 ? 1 : r < -1 ? -1 : r;
         }
     }
     return bits32(ftz ? flush32(r) : r);

@@ -262,16 +262,28 @@ bool lower_setp(struct lowerer *l)
     return t && (straight || compare_finish(l, t, 0));
 }
 
-/* Half precision with .ftz: subnormal operands count as zero. */
-static bool half_flushed(struct lowerer *l)
+/* Half precision with .ftz goes through the packed comparison: d is its lower half. */
+static uint32_t half_flushed(struct lowerer *l)
 {
-    return inst_has(l->in, WORD_ftz) &&
-           !lower_fail(l, ".ftz comparisons of f16 are not supported; compile without -ftz");
+    uint32_t a = source(l, 1, 32, TYPE_f16), b = source(l, 2, 32, TYPE_f16);
+    uint32_t t = slot_new(l, SLOT_HIDDEN, 1, 0);
+    if (!a || !b || !t || !emit3(l, EXEC_compare_x2, t, a, b, 0))
+        return 0;
+    struct inst *i = &l->image->inst[l->image->n_inst - 1];
+    i->type = TYPE_f16;
+    i->round = (uint8_t)l->in->word[0];
+    i->flags = INST_FTZ;
+    return t;
 }
 
 bool lower_setp_half(struct lowerer *l)
 {
-    return !half_flushed(l) && lower_setp(l);
+    if (!inst_has(l->in, WORD_ftz))
+        return lower_setp(l);
+    if (!operand_count(l, bool_word(l->in) ? 4 : 3, bool_word(l->in) ? 4 : 3))
+        return false;
+    uint32_t t = half_flushed(l);
+    return t && compare_finish(l, t, 0);
 }
 
 bool lower_setp_x2(struct lowerer *l)
@@ -311,9 +323,8 @@ bool lower_set(struct lowerer *l)
 {
     if (!operand_count(l, bool_word(l->in) ? 4 : 3, bool_word(l->in) ? 4 : 3))
         return false;
-    if (inst_type(l->in) == TYPE_f16 && half_flushed(l))
-        return false;
-    uint32_t t = compare_emit(l, forms[l->form].exec, false), p = t;
+    bool half = inst_type(l->in) == TYPE_f16 && inst_has(l->in, WORD_ftz);
+    uint32_t t = half ? half_flushed(l) : compare_emit(l, forms[l->form].exec, false), p = t;
     if (t && bool_word(l->in)) {
         p = slot_new(l, SLOT_HIDDEN, 1, 0);
         if (!p || !combine(l, p, t, false))
