@@ -386,10 +386,12 @@ struct matrix_f16_f16 : matrix_16 {
         u16 z[16];
         for (i32 e = 0; e < 16; e++)
             z[e] = e % 2 ? 0 : c[e / 2];
-        half_16 d = __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(half_of(a), half_of(b),
-                                                               half_of(z), false);
+        /* clang 17 takes element 0 for a bit cast of any d[i]: cast the whole vector. */
+        short_16 d =
+            __builtin_bit_cast(short_16, __builtin_amdgcn_wmma_f16_16x16x16_f16_w32(
+                                             half_of(a), half_of(b), half_of(z), false));
         for (i32 e = 0; e < 8; e++)
-            c[e] = __builtin_bit_cast(u16, d[2 * e]);
+            c[e] = (u16)d[2 * e];
 #elif MATRIX_IS_MMA
         for (i32 h = 0; h < 8; h += 4) {
             u32 low = pack_16(c[h], c[h + 1]), high = pack_16(c[h + 2], c[h + 3]);
