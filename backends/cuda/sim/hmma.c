@@ -104,7 +104,7 @@ INLINE uint32_t strip_to_f32(const struct strip *s, uint32_t *d)
         bits -= (int32_t)nearest > m;
         const int32_t field = (int32_t)(bits >> 23) + s->largest[j] - HMMA_BITS;
         const bool zero = m == 0;
-        odd |= !zero & ((field < 1) | (field > 254));
+        odd |= (m != 0) & ((field < 1) | (field > 254));
         d[j] = zero ? 0
                     : ((uint32_t)sign & 0x80000000) | (uint32_t)field << 23 | (bits & 0x7fffff);
     }
@@ -127,10 +127,13 @@ INLINE uint32_t tile_f32(const struct factors *a, const struct factors *b, int m
     return odd;
 }
 
-INLINE void tile_f16(const struct factors *a, const struct factors *b, int m, int n, int k,
-                     uint16_t *d)
+/* As tile_f32; an Inf must not enter the next group as a number. */
+INLINE uint32_t tile_f16(const struct factors *a, const struct factors *b, int m, int n, int k,
+                         uint16_t *d)
 {
-    for (int l = 0; l < k; l += HMMA_GROUP_MAX)
+    const int group = k < HMMA_GROUP_MAX ? k : HMMA_GROUP_MAX;
+    uint32_t odd = 0;
+    for (int l = 0; l < k; l += group)
         for (int i = 0; i < m; i++)
             for (int j = 0; j < n; j += STRIP) {
                 struct strip s;
@@ -141,10 +144,13 @@ INLINE void tile_f16(const struct factors *a, const struct factors *b, int m, in
                     s.largest[x] = sig ? (field ? field : 1) - 15 : ZERO_EXPONENT;
                     s.sum[x] = (c[x] >> 15 ? -sig : sig) * (1 << (HMMA_BITS - 10));
                 }
-                strip_sum(&s, a, i * k + l, b, l * n + j, n, k < HMMA_GROUP_MAX ? k : 8);
-                for (int x = 0; x < STRIP; x++)
+                strip_sum(&s, a, i * k + l, b, l * n + j, n, group);
+                for (int x = 0; x < STRIP; x++) {
                     c[x] = hmma_f16_make(s.sum[x], s.largest[x]);
+                    odd |= (c[x] & 0x7c00) == 0x7c00;
+                }
             }
+    return odd;
 }
 
 static uint32_t tile_f32_base(const struct factors *a, const struct factors *b, int m, int n,
@@ -153,10 +159,10 @@ static uint32_t tile_f32_base(const struct factors *a, const struct factors *b, 
     return tile_f32(a, b, m, n, k, group, d);
 }
 
-static void tile_f16_base(const struct factors *a, const struct factors *b, int m, int n, int k,
-                          uint16_t *d)
+static uint32_t tile_f16_base(const struct factors *a, const struct factors *b, int m, int n,
+                              int k, uint16_t *d)
 {
-    tile_f16(a, b, m, n, k, d);
+    return tile_f16(a, b, m, n, k, d);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -168,11 +174,11 @@ __attribute__((target("avx2"))) static uint32_t tile_f32_wide(const struct facto
     return tile_f32(a, b, m, n, k, group, d);
 }
 
-__attribute__((target("avx2"))) static void tile_f16_wide(const struct factors *a,
-                                                          const struct factors *b, int m, int n,
-                                                          int k, uint16_t *d)
+__attribute__((target("avx2"))) static uint32_t tile_f16_wide(const struct factors *a,
+                                                              const struct factors *b, int m,
+                                                              int n, int k, uint16_t *d)
 {
-    tile_f16(a, b, m, n, k, d);
+    return tile_f16(a, b, m, n, k, d);
 }
 
 static bool host_is_wide(void)
@@ -242,20 +248,16 @@ void hmma_f16(int m, int n, int k, const uint16_t *a, const uint16_t *b, const u
               uint16_t *d)
 {
     struct factors x, y;
-    uint16_t r[SIDE * SIDE], before[SIDE * SIDE];
+    uint16_t r[SIDE * SIDE];
+    uint32_t special = 0;
     const size_t size = (size_t)(m * n) * sizeof *r;
-    bool fast =
-        factors_load(HMMA_F16, a, m, k, false, &x) && factors_load(HMMA_F16, b, n, k, true, &y);
-    memcpy(before, c, size);
-    for (int i = 0; i < m * n; i++)
-        fast &= (c[i] & 0x7c00) != 0x7c00;
     memcpy(r, c, size);
-    if (fast)
-        (host_is_wide() ? tile_f16_wide : tile_f16_base)(&x, &y, m, n, k, r);
-    for (int i = 0; i < m * n; i++) /* a first group that overflowed leaves Inf to the second */
-        fast &= (r[i] & 0x7c00) != 0x7c00;
-    if (!fast) {
-        memcpy(r, before, size);
+    for (int i = 0; i < m * n; i++)
+        special |= (r[i] & 0x7c00) == 0x7c00;
+    if (special || !factors_load(HMMA_F16, a, m, k, false, &x) ||
+        !factors_load(HMMA_F16, b, n, k, true, &y) ||
+        (host_is_wide() ? tile_f16_wide : tile_f16_base)(&x, &y, m, n, k, r)) {
+        memcpy(r, c, size);
         careful_f16(m, n, k, a, b, r);
     }
     memcpy(d, r, size);
