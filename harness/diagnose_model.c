@@ -139,10 +139,12 @@ static bool claim_models(const struct diagnose_input *in, struct picked *s,
     struct fit a = best_fit(in, in->a, s, false), b = best_fit(in, in->b, s, false);
     if (a.model < 0 || a.model == b.model || a.equal < 0.8 || b.equal < 0.8)
         return false;
-    /* Name what departs from the declared way: a model that is not right, else not the first.
-     */
-    int named =
-        !models[a.model].right || (b.model == 0 && models[b.model].right) ? a.model : b.model;
+    /* The order of summation is the least of reasons: name the other side's, if it has one; of
+     * two others the one that the declared precision does not allow. */
+    bool name_b = models[a.model].cause == CAUSE_ORDER ||
+                  (models[a.model].right && !models[b.model].right &&
+                   models[b.model].cause != CAUSE_ORDER);
+    int named = name_b ? b.model : a.model;
     claim_add(o, models[named].cause, '=', fmin(a.equal, b.equal),
               "A is %s (%.1f %% of the differing elements), B is %s (%.1f %%)",
               models[a.model].name, 100 * a.equal, models[b.model].name, 100 * b.equal);
