@@ -21,6 +21,7 @@ struct html_state {
     const struct finding_sides *sides;
     struct html_case *cases; /* owned */
     size_t count, room;
+    int64_t causes[CAUSE_COUNT_];
 };
 
 static enum err html_begin(void *state, FILE *out, const struct report_options *o,
@@ -47,6 +48,9 @@ static enum err html_finding(void *state, FILE *out, const struct finding *f, st
     }
     TRY(html_case_init(&s->cases[s->count], f, s->options, s->sides, e));
     s->count++;
+    const struct cause_claim *cause = finding_cause(f);
+    if (cause)
+        s->causes[cause->cause]++;
     return ERR_OK;
 }
 
@@ -142,6 +146,7 @@ static enum err html_end(void *state, FILE *out, const struct finding_tally *t,
     summary_sentence(out, t);
     fputs("</h1>\n", out);
     summary_explain(out, t, s->sides);
+    summary_causes(out, s->causes);
     summary_counts(out, t);
     summary_sides(out, s->sides, s->options);
     TRY(summary_environment(out, s->sides, e));

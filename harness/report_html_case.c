@@ -123,6 +123,9 @@ static void put_id(FILE *out, const struct finding *f)
         fputs("<wbr>", out);
         p += n;
     }
+    const struct cause_claim *cause = finding_cause(f);
+    if (cause)
+        fprintf(out, " <span class=\"tag\">%s</span>", cause_name(cause->cause));
     if (f->a.marks[0] || f->b.marks[0])
         fputs(" <span class=\"tag\">modelled</span>", out);
     fputs("</th>", out);

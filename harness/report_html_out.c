@@ -43,8 +43,10 @@ static void put_causes(const struct view *v)
         const struct cause_claim *c = &v->o->claim[i];
         fputs("<li><b>", v->out);
         quote_markup(v->out, cause_name(c->cause));
-        fprintf(v->out, "</b> <span class=\"tag\">%s</span> ",
-                cause_tier_name(cause_tier(c->cause)));
+        fputs("</b> ", v->out);
+        if (strcmp(cause_name(c->cause), cause_tier_name(cause_tier(c->cause))))
+            fprintf(v->out, "<span class=\"tag\">%s</span> ",
+                    cause_tier_name(cause_tier(c->cause)));
         if (c->side == 'A' || c->side == 'B')
             fprintf(v->out, "on side %c: ", c->side);
         quote_markup(v->out, c->evidence);

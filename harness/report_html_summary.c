@@ -90,6 +90,23 @@ void summary_explain(FILE *out, const struct finding_tally *t,
     fputs("</p>\n", out);
 }
 
+void summary_causes(FILE *out, const int64_t count[CAUSE_COUNT_])
+{
+    bool any = false;
+    for (int c = 0; c < CAUSE_COUNT_; c++) {
+        if (!count[c])
+            continue;
+        const char *name = cause_name((enum cause)c);
+        fprintf(out, "%s<b>%s</b> ", any ? "; " : "<p>Causes: ", name);
+        if (strcmp(name, cause_tier_name(cause_tier((enum cause)c))))
+            fprintf(out, "(%s) ", cause_tier_name(cause_tier((enum cause)c)));
+        fputs("in ", out);
+        html_count(out, count[c]);
+        any = true;
+    }
+    fputs(any ? ".</p>\n" : "", out);
+}
+
 void summary_counts(FILE *out, const struct finding_tally *t)
 {
     fputs("<div class=\"bar\" aria-hidden=\"true\">", out);

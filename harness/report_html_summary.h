@@ -15,6 +15,9 @@ void summary_sentence(FILE *out, const struct finding_tally *t);
 void summary_explain(FILE *out, const struct finding_tally *t,
                      const struct finding_sides *sides);
 
+/* How often each cause came first; `count` is by cause. Nothing when there is none. */
+void summary_causes(FILE *out, const int64_t count[CAUSE_COUNT_]);
+
 /* A bar of the shares and a button with a count for each verdict that occurs. */
 void summary_counts(FILE *out, const struct finding_tally *t);
 
