@@ -213,11 +213,12 @@ bool inst_decode(const uint32_t *word, size_t room, struct inst *ret, const char
     c.why = "unknown encoding";
     if (!decode || !decode(&c, ret)) {
         free(ret->pair);
-        *ret = (struct inst){.words = 1, .exec = exec_unknown};
+        *ret = (struct inst){.words = 1, .advance = 1, .exec = exec_unknown};
         *why = c.why;
         return false;
     }
     ret->words = (uint8_t)(c.words + c.has_literal);
+    ret->advance = ret->words;
     if (!ret->exec)
         ret->exec = ret->code->exec;
     return true;

@@ -149,10 +149,12 @@ struct inst {
     row_fn *row;
     const struct opcode *code;
     struct operand src[3];
-    uint16_t d, d2;                            /* destination registers: VGPR or scalar */
-    uint8_t d_high;                            /* 16-bit destination: upper half */
-    uint8_t words;                             /* dwords of the instruction */
-    uint8_t encoding;                          /* the one it was found in */
+    uint16_t d, d2;   /* destination registers: VGPR or scalar */
+    uint8_t d_high;   /* 16-bit destination: upper half */
+    uint8_t words;    /* dwords of the instruction */
+    uint8_t advance;  /* how far the program counter moves: words, and in a codemap over no-ops
+                         that follow */
+    uint8_t encoding; /* the one it was found in */
     uint8_t neg, abs, opsel, opsel_hi, neg_hi; /* a bit a source; opsel bit 3: destination */
     uint8_t clamp, omod;
     uint8_t reads_vcc; /* besides its operands: the row wants context->mask */

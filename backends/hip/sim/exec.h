@@ -66,11 +66,12 @@ static inline uint64_t scalar_64(const struct wave *w, const struct operand *o)
 /* The vector executors and rows, compiled once for each kind of host processor. */
 struct valu_variant {
     const char *name;
-    row_fn *const *row; /* by number of the row; NULL where an instruction has none */
-    exec_fn *plain;     /* 32-bit operands without modifiers */
-    exec_fn *full;      /* any operand types, modifiers, DPP */
-    exec_fn *carry;     /* 32-bit operands without modifiers, second result a mask */
-    exec_fn *compare;   /* 32-bit operands without modifiers */
+    row_fn *const *row;  /* by number of the row; NULL where an instruction has none */
+    exec_fn *plain;      /* 32-bit operands without modifiers */
+    exec_fn *with_signs; /* the same, and negated or absolute operands */
+    exec_fn *full;       /* any operand types, modifiers, DPP */
+    exec_fn *carry;      /* 32-bit operands without modifiers, second result a mask */
+    exec_fn *compare;    /* 32-bit operands without modifiers */
     exec_fn *compare_full;
     exec_fn *packed; /* VOP3P on two halves */
     exec_fn *dual;   /* VOPD */

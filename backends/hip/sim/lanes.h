@@ -72,4 +72,17 @@ static inline const uint32_t *lanes_operand(const struct wave *w, const struct o
     return room;
 }
 
+/* The same with its sign cleared and flipped as the instruction says. */
+static inline const uint32_t *lanes_signed(const struct wave *w, const struct inst *i, int n,
+                                           uint32_t *room)
+{
+    const uint32_t *p = lanes_operand(w, &i->src[n], room);
+    if (!((i->neg | i->abs) >> n & 1))
+        return p;
+    const uint32_t keep = i->abs >> n & 1 ? 0x7fffffff : ~0u;
+    const uint32_t flip = (uint32_t)(i->neg >> n & 1) << 31;
+    _Pragma("GCC ivdep") for (int l = 0; l < WAVE_LANES; l++) room[l] = (p[l] & keep) ^ flip;
+    return room;
+}
+
 #endif

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rows.h"
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "../../sim/fp.h"
 #include "rules.h"
 
@@ -27,6 +31,75 @@ static __attribute__((noinline)) void nan_repair(row_f32 *r, const row_u32 *a, c
     }
 }
 
+/* --- the five that kernels spend their time in: whole registers, and one test for NaNs */
+#if defined(__AVX512F__)
+typedef __m512 vec;
+enum { VEC_LANES = 16 };
+#define vec_load(p) _mm512_loadu_ps(p)
+#define vec_store(p, v) _mm512_storeu_ps(p, v)
+#define vec_add(a, b) _mm512_add_ps(a, b)
+#define vec_sub(a, b) _mm512_sub_ps(a, b)
+#define vec_mul(a, b) _mm512_mul_ps(a, b)
+#define vec_fma(a, b, c) _mm512_fmadd_ps(a, b, c)
+#define vec_odd(v) (int)_mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q)
+#elif defined(__AVX2__) && defined(__FMA__)
+typedef __m256 vec;
+enum { VEC_LANES = 8 };
+#define vec_load(p) _mm256_loadu_ps(p)
+#define vec_store(p, v) _mm256_storeu_ps(p, v)
+#define vec_add(a, b) _mm256_add_ps(a, b)
+#define vec_sub(a, b) _mm256_sub_ps(a, b)
+#define vec_mul(a, b) _mm256_mul_ps(a, b)
+#define vec_fma(a, b, c) _mm256_fmadd_ps(a, b, c)
+#define vec_odd(v) _mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q))
+#else
+typedef float vec;
+enum { VEC_LANES = 1 };
+#define vec_load(p) (*(p))
+#define vec_store(p, v) (*(p) = (v))
+#define vec_add(a, b) ((a) + (b))
+#define vec_sub(a, b) ((a) - (b))
+#define vec_mul(a, b) ((a) * (b))
+#define vec_fma(a, b, c) __builtin_fmaf(a, b, c)
+#define vec_odd(v) ((v) != (v))
+#endif
+enum { VECS = WAVE_LANES / VEC_LANES };
+
+/* The result is stored last: an operand may lie there, and the repair needs it. */
+#define ROW_VEC(name, c_or_null, expr)                                                         \
+    ROW(name)                                                                                  \
+    {                                                                                          \
+        ROW_UNUSED;                                                                            \
+        const float *pa = va, *pb = vb, *pc = vc;                                              \
+        row_f32 *d = vd;                                                                       \
+        vec r[VECS];                                                                           \
+        int odd = 0;                                                                           \
+        (void)pc;                                                                              \
+        _Pragma("GCC unroll 4") for (int k = 0; k < VECS; k++)                                 \
+        {                                                                                      \
+            r[k] = (expr);                                                                     \
+            odd |= vec_odd(r[k]);                                                              \
+        }                                                                                      \
+        if (__builtin_expect(odd, 0)) {                                                        \
+            row_f32 fixed[WAVE_LANES];                                                         \
+            for (int k = 0; k < VECS; k++)                                                     \
+                vec_store(fixed + k * VEC_LANES, r[k]);                                        \
+            nan_repair(fixed, va, vb, c_or_null);                                              \
+            LANES d[i] = fixed[i];                                                             \
+            return;                                                                            \
+        }                                                                                      \
+        _Pragma("GCC unroll 4") for (int k = 0; k < VECS; k++)                                 \
+            vec_store(d + k * VEC_LANES, r[k]);                                                \
+    }
+#define A vec_load(pa + k * VEC_LANES)
+#define B vec_load(pb + k * VEC_LANES)
+#define C vec_load(pc + k * VEC_LANES)
+ROW_VEC(add_f32, NULL, vec_add(A, B))
+ROW_VEC(sub_f32, NULL, vec_sub(A, B))
+ROW_VEC(subrev_f32, NULL, vec_sub(B, A))
+ROW_VEC(mul_f32, NULL, vec_mul(A, B))
+ROW_VEC(fma_f32, vc, vec_fma(A, B, C))
+
 #define ROW_FLOAT(name, c_or_null, expr)                                                       \
     ROW(name)                                                                                  \
     {                                                                                          \
@@ -42,12 +115,6 @@ static __attribute__((noinline)) void nan_repair(row_f32 *r, const row_u32 *a, c
             nan_repair(r, va, vb, c_or_null);                                                  \
         LANES d[i] = r[i];                                                                     \
     }
-
-ROW_FLOAT(add_f32, NULL, a[i] + b[i])
-ROW_FLOAT(sub_f32, NULL, a[i] - b[i])
-ROW_FLOAT(subrev_f32, NULL, b[i] - a[i])
-ROW_FLOAT(mul_f32, NULL, a[i] * b[i])
-ROW_FLOAT(fma_f32, vc, __builtin_fmaf(a[i], b[i], c[i]))
 /* DX9 rule: zero times anything is +0 */
 ROW_FLOAT(mul_dx9_zero_f32, NULL, a[i] == 0 || b[i] == 0 ? 0.0f : a[i] * b[i])
 ROW_FLOAT(fma_dx9_zero_f32, vc,

@@ -42,7 +42,7 @@ static bool range_scan(struct codeobject *c, struct kernel *k, size_t from, size
     bool calls = false;
     for (size_t pc = from; pc < to && pc < c->code.count;) {
         const struct inst *i = codemap_at(&c->code, pc);
-        pc += i->words;
+        pc += i->advance;
         if (!i->code)
             continue;
         k->ordered |= is_ordered(i);

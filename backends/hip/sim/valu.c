@@ -26,6 +26,26 @@ static int exec_plain(struct wave *w, const struct inst *i)
     return WAVE_GOES_ON;
 }
 
+/* The same with signs of operands changed. */
+static int exec_signed(struct wave *w, const struct inst *i)
+{
+    wave_row room[3], r;
+    if (__builtin_expect(!w->plain, 0))
+        return VARIANT_NAME(exec_full)(w, i);
+    const uint32_t exec = w->s[WAVE_EXEC];
+    const uint32_t *a = lanes_signed(w, i, 0, room[0]);
+    const uint32_t *b = lanes_signed(w, i, 1, room[1]);
+    const uint32_t *c = lanes_signed(w, i, 2, room[2]);
+    const struct row_context x = {.inst = i, .mode = w->mode};
+    if (exec == ~0u) {
+        i->row(w->v[i->d], a, b, c, &x);
+        return WAVE_GOES_ON;
+    }
+    i->row(r, a, b, c, &x);
+    lanes_store(w->v[i->d], r, exec);
+    return WAVE_GOES_ON;
+}
+
 static int exec_carry(struct wave *w, const struct inst *i)
 {
     wave_row room[3], out, r;
@@ -47,8 +67,8 @@ static int exec_compare(struct wave *w, const struct inst *i)
     wave_row room[2], r;
     if (__builtin_expect(!w->plain, 0))
         return VARIANT_NAME(exec_compare_full)(w, i);
-    const uint32_t *a = lanes_operand(w, &i->src[0], room[0]);
-    const uint32_t *b = lanes_operand(w, &i->src[1], room[1]);
+    const uint32_t *a = lanes_signed(w, i, 0, room[0]);
+    const uint32_t *b = lanes_signed(w, i, 1, room[1]);
     const struct row_context x = {.inst = i, .mode = w->mode};
     i->row(r, a, b, b, &x);
     w->s[i->d2] = lanes_collect(r) & w->s[WAVE_EXEC];
@@ -92,6 +112,7 @@ const struct valu_variant VARIANT_NAME(valu) = {
     .name = VARIANT_TEXT(VARIANT),
     .row = rows,
     .plain = exec_plain,
+    .with_signs = exec_signed,
     .full = VARIANT_NAME(exec_full),
     .carry = exec_carry,
     .compare = exec_compare,

@@ -27,7 +27,7 @@ static bool code_find(struct cursor *c, struct inst *i, enum encoding e, unsigne
 
 static bool fits_plain(const struct inst *i)
 {
-    if (i->neg || i->abs || i->clamp || i->omod || i->dpp || i->reads_vcc)
+    if (i->clamp || i->omod || i->dpp || i->reads_vcc)
         return false;
     if (i->code->d < T_B32 || (i->code->d > T_F32 && i->code->d != T_M))
         return false;
@@ -49,7 +49,7 @@ static void executor_choose(struct inst *i)
     i->exec = i->code->exec;
     if (i->exec)
         return;
-    const bool plain = fits_plain(i);
+    const bool plain = fits_plain(i), has_signs = i->neg || i->abs;
     switch (i->code->form) {
     case FORM_PACKED:
         i->exec = v->packed;
@@ -59,10 +59,10 @@ static void executor_choose(struct inst *i)
         i->exec = plain ? v->compare : v->compare_full;
         break;
     case FORM_CARRY:
-        i->exec = plain ? v->carry : v->full;
+        i->exec = plain && !has_signs ? v->carry : v->full;
         break;
     default:
-        i->exec = plain ? v->plain : v->full;
+        i->exec = !plain ? v->full : has_signs ? v->with_signs : v->plain;
     }
 }
 

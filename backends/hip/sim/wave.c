@@ -25,7 +25,7 @@ int wave_run(struct wave *w, uint64_t limit)
             break;
         }
         const struct inst *i = codemap_at(code, w->pc);
-        w->pc += i->words;
+        w->pc += i->advance;
         n++;
         event = i->exec(w, i);
         if (event)
@@ -98,7 +98,8 @@ static void place_print(const struct wave *w, const struct inst *i, char *ret, s
     const struct codemap *m = w->block->code;
     size_t pc = w->pc;
     if (i) {
-        pc = i >= m->inst && i < m->inst + m->count ? (size_t)(i - m->inst) : w->pc - i->words;
+        pc =
+            i >= m->inst && i < m->inst + m->count ? (size_t)(i - m->inst) : w->pc - i->advance;
         inst_print(i, m->word + pc, text, sizeof text);
     }
     snprintf(ret, size, "%s%s%s at code + 0x%zx", i ? "`" : "", text, i ? "`" : "", 4 * pc);
@@ -114,7 +115,7 @@ int wave_fault(struct wave *w, const struct inst *i, enum sim_fault_kind kind, i
         snprintf(who, sizeof who, ", thread %u", w->number * WAVE_LANES + (unsigned)lane);
     if (f->kind == SIM_FAULT_NONE) {
         f->address = address;
-        f->pc = wave_address(w, i ? w->pc - i->words : w->pc);
+        f->pc = wave_address(w, i ? w->pc - i->advance : w->pc);
         f->lane = lane < 0 ? -1 : (int)(w->number * WAVE_LANES) + lane;
         memcpy(f->block, w->block->id, sizeof f->block);
     }
@@ -142,7 +143,7 @@ int wave_bad_address(struct wave *w, const struct inst *i, int lane, uint64_t ad
 int exec_unknown(struct wave *w, const struct inst *i)
 {
     const struct codemap *m = w->block->code;
-    const size_t pc = w->pc - i->words;
+    const size_t pc = w->pc - i->advance;
     const char *why = "unknown instruction";
     struct inst again;
     char text[160];
