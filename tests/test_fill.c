@@ -42,8 +42,10 @@ START_TEST(finite_everywhere)
 {
     for (int dist = 0; dist < DIST_COUNT_; dist++) {
         struct tensor t = make("x", (enum dist)dist, floats[_i]);
-        for (int64_t i = 0; dist != DIST_SPECIAL && i < t.count; i++)
-            ck_assert(dtype_is_finite(t.dtype, tensor_bits(&t, i)));
+        int64_t finite = 0; /* one ck_assert a tensor: they are slow */
+        for (int64_t i = 0; i < t.count; i++)
+            finite += dtype_is_finite(t.dtype, tensor_bits(&t, i));
+        ck_assert_int_eq(finite == t.count, dist != DIST_SPECIAL);
         tensor_release(&t);
     }
 }
@@ -54,10 +56,10 @@ START_TEST(uniform_range)
     struct tensor u = make("u", DIST_UNIFORM, floats[_i]),
                   p = make("p", DIST_POSITIVE, floats[_i]);
     double u_sum = 0, p_sum = 0, least = 1, most = -1;
+    bool inside = true;
     for (int64_t i = 0; i < u.count; i++) {
         double x = tensor_value(&u, i), y = tensor_value(&p, i);
-        ck_assert(x >= -1 && x < 1);
-        ck_assert(y >= 0 && y < 1 && !signbit(y));
+        inside = inside && x >= -1 && x < 1 && y >= 0 && y < 1 && !signbit(y);
         u_sum += x;
         p_sum += y;
         least = fmin(least, x);
@@ -66,7 +68,7 @@ START_TEST(uniform_range)
     ck_assert(fabs(u_sum / (double)u.count) < 5 / sqrt(3.0 * ROWS * ROW) + dtype_unit(u.dtype));
     ck_assert(fabs(p_sum / (double)p.count - 0.5) <
               5 / sqrt(12.0 * ROWS * ROW) + dtype_unit(u.dtype));
-    ck_assert(least < -0.9 && most > 0.85);
+    ck_assert(inside && least < -0.9 && most > 0.85);
     tensor_release(&u);
     tensor_release(&p);
 }
@@ -80,14 +82,16 @@ START_TEST(normal_family)
     struct rng_key key = rng_key_make(11, "n");
     struct tensor n = make("n", DIST_NORMAL, d), l = make("l", DIST_LOGNORMAL, d);
     double sum = 0, square = 0, negative = 0;
+    int64_t rounded = 0;
     for (int64_t i = 0; i < n.count; i++) {
-        ck_assert_uint_eq(tensor_bits(&n, i), dtype_round(d, rng_normal(key, (uint64_t)i, 0)));
+        rounded += tensor_bits(&n, i) == dtype_round(d, rng_normal(key, (uint64_t)i, 0));
         double x = tensor_value(&l, i), y = x == 0 ? -10 : log2(fabs(x));
         sum += y;
         square += y * y;
         negative += x < 0;
     }
     double spread = sqrt(square / ROWS / ROW);
+    ck_assert_int_eq(rounded, n.count);
     ck_assert(fabs(negative / ROWS / ROW - 0.5) < 0.02);
     ck_assert(fabs(sum / ROWS / ROW) < 0.2);
     ck_assert(spread > 2.8 && spread < 3.1);
@@ -104,7 +108,6 @@ START_TEST(wide_range)
     double least = INFINITY, most = 0, up = 0;
     for (int64_t i = 0; i < t.count; i++) {
         double x = fabs(tensor_value(&t, i));
-        ck_assert(x >= dtype_min_normal(d));
         least = fmin(least, x);
         most = fmax(most, x);
         up += x >= 1;
@@ -154,20 +157,21 @@ START_TEST(integer_sums)
     struct tensor a = make("a", DIST_INTEGER, floats[_i]),
                   b = make("b", DIST_INTEGER, floats[_i]);
     int seen[9] = {0};
+    bool small = true;
     for (int i = 0; i < ROWS; i++) {
         float up = 0, down = 0, half[2] = {0};
         long exact = 0;
         for (int k = 0; k < ROW; k++) {
             float x = (float)at(&a, i, k), y = (float)at(&b, i, k);
             float z = (float)at(&a, i, ROW - 1 - k), w = (float)at(&b, i, ROW - 1 - k);
-            ck_assert(x == floorf(x) && fabsf(x) <= 4);
-            seen[(int)x + 4] = 1;
+            small = small && x == floorf(x) && fabsf(x) <= 4;
+            seen[(int)fminf(fmaxf(x, -4), 4) + 4] = 1;
             exact += (long)x * (long)y;
             up += x * y;
             down += z * w;
             half[k % 2] += x * y;
         }
-        ck_assert(up == (float)exact && down == up && half[0] + half[1] == up);
+        ck_assert(small && up == (float)exact && down == up && half[0] + half[1] == up);
     }
     for (int v = 0; v < 9; v++)
         ck_assert(seen[v]);
@@ -214,7 +218,7 @@ START_TEST(subnormals)
 {
     enum dtype d = floats[_i];
     struct tensor t = make("s", DIST_SUBNORMAL, d);
-    int kinds[3] = {0}, mixed = 0, products = 0;
+    int kinds[3] = {0}, mixed = 0;
     for (int k = 0; k < ROW; k++) {
         uint64_t bits = tensor_bits(&t, k);
         mixed += dtype_is_subnormal(d, bits);
@@ -222,20 +226,19 @@ START_TEST(subnormals)
     }
     ck_assert(mixed > ROW / 3 && mixed < ROW * 2 / 3);
     for (int i = 1; i < ROWS; i++) {
-        double first = fabs(at(&t, i, 0));
-        int kind = first < dtype_min_normal(d) ? 0 : first < 1 ? 1 : 2;
+        double first = fabs(at(&t, i, 0)), least = dtype_min_normal(d);
+        int kind = first < least ? 0 : first < 1 ? 1 : 2;
+        bool fine = true;
         kinds[kind]++;
         for (int k = 0; k < ROW; k++) {
             double x = fabs(at(&t, i, k)), y = fabs(at(&t, i, (k + 1) % ROW));
-            ck_assert(x > 0 && kind == (x < dtype_min_normal(d) ? 0 : x < 1 ? 1 : 2));
-            ck_assert(kind < 2 || x < 2);
-            if (kind == 1) {
-                ck_assert(x * y >= dtype_min_subnormal(d) / 2 && x * y < dtype_min_normal(d));
-                products++;
-            }
+            fine = fine && x > 0 && x < 2 && kind == (x < least ? 0 : x < 1 ? 1 : 2);
+            if (kind == 1)
+                fine = fine && x * y >= dtype_min_subnormal(d) / 2 && x * y < least;
         }
+        ck_assert(fine);
     }
-    ck_assert(kinds[0] > 8 && kinds[1] > 20 && kinds[2] > 8 && products > 0);
+    ck_assert(kinds[0] > 8 && kinds[1] > 20 && kinds[2] > 8);
     tensor_release(&t);
 }
 END_TEST
@@ -281,15 +284,15 @@ START_TEST(onehot)
     int seen[ROW] = {0}, column[2][ROW], unequal = 0;
     for (int64_t i = 0; i < ROW; i++)
         for (int t = 0; t < 2; t++) {
-            int ones = 0;
+            int ones = 0, others = 0;
             for (int64_t k = 0; k < ROW; k++) {
                 double x = dtype_value(
                     floats[_i], fill_bits(key[t], DIST_ONEHOT, floats[_i], ROW, i * ROW + k));
-                ck_assert(x == 0 || x == 1);
+                others += x != 0 && x != 1;
                 ones += x == 1;
                 column[t][i] = x == 1 ? (int)k : column[t][i];
             }
-            ck_assert_int_eq(ones, 1);
+            ck_assert(ones == 1 && others == 0);
             seen[column[0][i]] |= t == 0;
         }
     for (int i = 0; i < ROW; i++) {
