@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report_check.py FORMAT REPORT EXPECTED SCHEMA: reads a report with other people's parsers.
+"""report_check.py EXPECTED SCHEMA FORMAT=REPORT...: reads reports with other people's parsers.
 
 EXPECTED (written by test_report.c beside the report) is a line a case: verdict, fails (0/1), outputs, mean error
 of A in ULP as a hexadecimal float, id and reason as hexadecimal bytes. Exits 1 with the first
@@ -258,7 +258,10 @@ def check_html(path, cases, schema):
 
 
 if __name__ == '__main__':
-    kind, report, expected, schema_path = sys.argv[1:5]
+    expected, schema_path, *reports = sys.argv[1:]
     with open(expected, encoding='ascii') as lines:
         all_cases = [Case(line) for line in lines]
-    globals()['check_' + kind](report, all_cases, json.load(open(schema_path, encoding='utf-8')))
+    with open(schema_path, encoding='utf-8') as text:
+        report_schema = json.load(text)
+    for kind, report in (r.split('=', 1) for r in reports):
+        globals()['check_' + kind](report, all_cases, report_schema)
