@@ -48,83 +48,92 @@ struct strip {
     int32_t largest[STRIP], sum[STRIP];
 };
 
-INLINE int32_t at_most_31(int32_t x)
-{
-    return x > 31 ? 31 : x;
-}
+/* Eight lanes; never passed or returned, so that no calling convention is involved. */
+typedef int32_t lanes __attribute__((vector_size(STRIP * sizeof(int32_t))));
+typedef float float_lanes __attribute__((vector_size(STRIP * sizeof(float))));
+
+#define LANES_LARGER(a, b) (((a) & ((a) > (b))) | ((b) & ~((a) > (b))))
+#define LANES_SMALLER(a, b) (((a) & ((a) < (b))) | ((b) & ~((a) < (b))))
 
 /* Eight columns of one row: c is in s (exponents, signed significands with 24 bits after the
  * point), the sums come back in it. */
 INLINE void strip_sum(struct strip *s, const struct factors *a, int ai, const struct factors *b,
                       int bi, int n, int count)
 {
-    int32_t largest[STRIP], sum[STRIP];
-    for (int j = 0; j < STRIP; j++)
-        largest[j] = s->largest[j] > HMMA_FLOOR ? s->largest[j] : HMMA_FLOOR;
-    for (int l = 0; l < count; l++)
-        for (int j = 0; j < STRIP; j++) {
-            const int32_t e = a->exponent[ai + l] + b->exponent[bi + l * n + j];
-            largest[j] = e > largest[j] ? e : largest[j];
-        }
-    for (int j = 0; j < STRIP; j++) {
-        const int32_t sign = s->sum[j] >> 31, m = (s->sum[j] ^ sign) - sign;
-        sum[j] = ((m >> at_most_31(largest[j] - s->largest[j])) ^ sign) - sign;
+    lanes largest, sum, e[HMMA_GROUP_MAX];
+    const lanes floor = {HMMA_FLOOR, HMMA_FLOOR, HMMA_FLOOR, HMMA_FLOOR,
+                         HMMA_FLOOR, HMMA_FLOOR, HMMA_FLOOR, HMMA_FLOOR};
+    const lanes most = {31, 31, 31, 31, 31, 31, 31, 31};
+    memcpy(&e[0], s->largest, sizeof e[0]);
+    memcpy(&sum, s->sum, sizeof sum);
+    const lanes c_exponent = e[0], c_sign = sum >> 31;
+    largest = LANES_LARGER(c_exponent, floor);
+    for (int l = 0; l < count; l++) {
+        memcpy(&e[l], b->exponent + bi + l * n, sizeof e[l]);
+        e[l] += a->exponent[ai + l];
+        largest = LANES_LARGER(largest, e[l]);
     }
-    for (int l = 0; l < count; l++)
-        for (int j = 0; j < STRIP; j++) {
-            const int at = bi + l * n + j;
-            const int32_t e = a->exponent[ai + l] + b->exponent[at];
-            const int32_t sign = a->sign[ai + l] ^ b->sign[at];
-            const int32_t m = (a->sig[ai + l] * b->sig[at]) >> at_most_31(largest[j] - e);
-            sum[j] += (m ^ sign) - sign;
-        }
-    memcpy(s->largest, largest, sizeof largest);
-    memcpy(s->sum, sum, sizeof sum);
+    const lanes c_down = largest - c_exponent;
+    sum = ((((sum ^ c_sign) - c_sign) >> LANES_SMALLER(c_down, most)) ^ c_sign) - c_sign;
+    for (int l = 0; l < count; l++) {
+        lanes sig, sign;
+        const lanes down = largest - e[l];
+        memcpy(&sig, b->sig + bi + l * n, sizeof sig);
+        memcpy(&sign, b->sign + bi + l * n, sizeof sign);
+        sign ^= a->sign[ai + l];
+        sum += (((sig * a->sig[ai + l]) >> LANES_SMALLER(down, most)) ^ sign) - sign;
+    }
+    memcpy(s->largest, &largest, sizeof largest);
+    memcpy(s->sum, &sum, sizeof sum);
 }
 
 INLINE void strip_from_f32(struct strip *s, const uint32_t *c)
 {
-    for (int j = 0; j < STRIP; j++) {
-        const int32_t field = c[j] >> 23 & 255, sign = (int32_t)c[j] >> 31;
-        const int32_t sig = (int32_t)(c[j] & 0x7fffff) | (field ? 0x800000 : 0);
-        s->largest[j] = sig ? (field ? field : 1) - 127 : ZERO_EXPONENT;
-        s->sum[j] = ((sig << 1) ^ sign) - sign;
-    }
+    lanes x;
+    memcpy(&x, c, sizeof x);
+    const lanes field = x >> 23 & 255, sign = x >> 31, subnormal = field == 0;
+    const lanes sig = (x & 0x7fffff) | (~subnormal & 0x800000), zero = sig == 0;
+    const lanes largest = (~zero & (field - subnormal - 127)) | (zero & ZERO_EXPONENT);
+    const lanes sum = ((sig << 1) ^ sign) - sign;
+    memcpy(s->largest, &largest, sizeof largest);
+    memcpy(s->sum, &sum, sizeof sum);
 }
 
-/* Cuts the sums to 24 bits; nonzero if a result is not a normal number or 0. */
-INLINE uint32_t strip_to_f32(const struct strip *s, uint32_t *d)
+/* Cuts the sums to 24 bits; sets lanes of *odd where a result is not a normal number or 0. */
+INLINE void strip_to_f32(const struct strip *s, uint32_t *d, int32_t *odd)
 {
-    uint32_t odd = 0;
-    for (int j = 0; j < STRIP; j++) {
-        const int32_t sign = s->sum[j] >> 31, m = (s->sum[j] ^ sign) - sign;
-        const float nearest = (float)m;
-        uint32_t bits;
-        memcpy(&bits, &nearest, sizeof bits);
-        bits -= (int32_t)nearest > m;
-        const int32_t field = (int32_t)(bits >> 23) + s->largest[j] - HMMA_BITS;
-        const bool zero = m == 0;
-        odd |= (m != 0) & ((field < 1) | (field > 254));
-        d[j] = zero ? 0
-                    : ((uint32_t)sign & 0x80000000) | (uint32_t)field << 23 | (bits & 0x7fffff);
-    }
-    return odd;
+    lanes sum, largest, bits, flags;
+    memcpy(&sum, s->sum, sizeof sum);
+    memcpy(&largest, s->largest, sizeof largest);
+    memcpy(&flags, odd, sizeof flags);
+    const lanes sign = sum >> 31, m = (sum ^ sign) - sign, some = m != 0;
+    /* the host rounds to nearest: one step back where that went up */
+    const float_lanes nearest = __builtin_convertvector(m, float_lanes);
+    memcpy(&bits, &nearest, sizeof bits);
+    bits += __builtin_convertvector(nearest, lanes) > m;
+    const lanes field = (bits >> 23) + largest - HMMA_BITS;
+    flags |= some & ((field < 1) | (field > 254));
+    const lanes r = some & ((sign & INT32_MIN) | field << 23 | (bits & 0x7fffff));
+    memcpy(d, &r, sizeof r);
+    memcpy(odd, &flags, sizeof flags);
 }
 
 /* d holds c on entry. Nonzero: some sum needs the careful way. */
 INLINE uint32_t tile_f32(const struct factors *a, const struct factors *b, int m, int n, int k,
                          int group, uint32_t *d)
 {
-    uint32_t odd = 0;
+    int32_t odd[STRIP] = {0}, any = 0;
     for (int l = 0; l < k; l += group)
         for (int i = 0; i < m; i++)
             for (int j = 0; j < n; j += STRIP) {
                 struct strip s;
                 strip_from_f32(&s, d + i * n + j);
-                strip_sum(&s, a, i * k + l, b, l * n + j, n, group < k ? group : k);
-                odd |= strip_to_f32(&s, d + i * n + j);
+                strip_sum(&s, a, i * k + l, b, l * n + j, n, group);
+                strip_to_f32(&s, d + i * n + j, odd);
             }
-    return odd;
+    for (int x = 0; x < STRIP; x++)
+        any |= odd[x];
+    return (uint32_t)any;
 }
 
 /* As tile_f32; an Inf must not enter the next group as a number. */
@@ -153,10 +162,17 @@ INLINE uint32_t tile_f16(const struct factors *a, const struct factors *b, int m
     return odd;
 }
 
+/* The common depths as constants. */
+INLINE uint32_t tile_f32_any(const struct factors *a, const struct factors *b, int m, int n,
+                             int k, int group, uint32_t *d)
+{
+    return group == 8 && k >= 8 ? tile_f32(a, b, m, n, k, 8, d) : tile_f32(a, b, m, n, k, 4, d);
+}
+
 static uint32_t tile_f32_base(const struct factors *a, const struct factors *b, int m, int n,
                               int k, int group, uint32_t *d)
 {
-    return tile_f32(a, b, m, n, k, group, d);
+    return tile_f32_any(a, b, m, n, k, group, d);
 }
 
 static uint32_t tile_f16_base(const struct factors *a, const struct factors *b, int m, int n,
@@ -171,7 +187,7 @@ __attribute__((target("avx2"))) static uint32_t tile_f32_wide(const struct facto
                                                               int n, int k, int group,
                                                               uint32_t *d)
 {
-    return tile_f32(a, b, m, n, k, group, d);
+    return tile_f32_any(a, b, m, n, k, group, d);
 }
 
 __attribute__((target("avx2"))) static uint32_t tile_f16_wide(const struct factors *a,
