@@ -129,6 +129,15 @@ static int64_t mark_different(const struct diagnose_input *in, uint8_t *marked)
     return n;
 }
 
+/* Of two ways of computing the one that says more is named: what the declared precision does
+ * not allow before what it does, another order of summation last. */
+static int weight(const struct case_model *m)
+{
+    if (!m->right)
+        return 3;
+    return m->cause == CAUSE_ORDER ? 0 : m->cause == CAUSE_CONTRACTION ? 1 : 2;
+}
+
 /* The models that fit each side bit for bit on the differing elements, where there are some. */
 static bool claim_models(const struct diagnose_input *in, struct picked *s,
                          struct finding_out *o)
@@ -139,11 +148,7 @@ static bool claim_models(const struct diagnose_input *in, struct picked *s,
     struct fit a = best_fit(in, in->a, s, false), b = best_fit(in, in->b, s, false);
     if (a.model < 0 || a.model == b.model || a.equal < 0.8 || b.equal < 0.8)
         return false;
-    /* The order of summation is the least of reasons: name the other side's, if it has one; of
-     * two others the one that the declared precision does not allow. */
-    bool name_b = models[a.model].cause == CAUSE_ORDER ||
-                  (models[a.model].right && !models[b.model].right &&
-                   models[b.model].cause != CAUSE_ORDER);
+    bool name_b = weight(&models[b.model]) > weight(&models[a.model]);
     int named = name_b ? b.model : a.model;
     claim_add(o, models[named].cause, '=', fmin(a.equal, b.equal),
               "A is %s (%.1f %% of the differing elements), B is %s (%.1f %%)",
