@@ -50,6 +50,15 @@ static struct fp_env env_of(const struct inst *i, enum fp_format f)
     return (struct fp_env){&cuda_rules, round_of(i->round), flush, flush, false};
 }
 
+/* In conversions .ftz is about f32 alone. */
+static struct fp_env convert_env(const struct inst *i, enum fp_format f)
+{
+    struct fp_env v = env_of(i, f);
+    v.flush_in = v.flush_out = i->flags & INST_FTZ ? 1 << FP_F32 : 0;
+    v.saturate = i->extra;
+    return v;
+}
+
 static uint64_t minmax(const struct inst *i, const struct fp_env *v, enum fp_format f,
                        uint64_t a, uint64_t b)
 {
@@ -328,8 +337,7 @@ static uint64_t convert_float(const struct inst *i, const struct fp_env *v, uint
 EXECUTOR(convert_any)
 {
     enum fp_format f = format_of(is_float(i->type) ? i->type : i->type2);
-    struct fp_env v = env_of(i, f);
-    v.saturate = i->extra;
+    struct fp_env v = convert_env(i, f);
     bool to_float = is_float(i->type), from_float = is_float(i->type2);
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = first_lane(left);
@@ -354,8 +362,7 @@ EXECUTOR(convert_any)
 EXECUTOR(convert_x2)
 {
     enum fp_format f = format_of(i->type);
-    struct fp_env v = env_of(i, f);
-    v.saturate = i->extra;
+    struct fp_env v = convert_env(i, f);
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = first_lane(left);
         uint64_t high = finish(i, f, fp_convert(&v, f, FP_F32, LANES32(i->a)[l]));
