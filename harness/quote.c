@@ -20,9 +20,16 @@ static int sequence_length(unsigned char first)
     return first >= 0xf0 && first <= 0xf4 ? 4 : 0;
 }
 
+/* The second byte's range excludes overlong forms, surrogates and what lies beyond Unicode. */
+static bool second_fits(unsigned char first, unsigned char second)
+{
+    unsigned char low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    return second >= low && second <= high;
+}
+
 uint32_t quote_next(const char **s)
 {
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *p = (const unsigned char *)*s;
     if (!*p)
         return 0;
@@ -30,17 +37,13 @@ uint32_t quote_next(const char **s)
     int n = sequence_length(*p);
     if (n == 0)
         return REPLACEMENT;
-    if (n == 1)
-        return *p;
-    uint32_t c = *p & (0x7fu >> n);
+    uint32_t c = n == 1 ? *p : *p & (0x7fu >> n);
     for (int i = 1; i < n; i++) {
-        if ((p[i] & 0xc0) != 0x80)
+        if (i == 1 ? !second_fits(p[0], p[1]) : (p[i] & 0xc0) != 0x80)
             return REPLACEMENT;
         c = c << 6 | (p[i] & 0x3fu);
+        *s += 1;
     }
-    if (c < smallest[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
-        return REPLACEMENT;
-    *s += n - 1;
     return c;
 }
 

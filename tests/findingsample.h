@@ -199,6 +199,22 @@ static inline void sample_finding(struct finding *f, int64_t number, enum verdic
         snprintf(f->b.reason, sizeof f->b.reason, "%s", f->reason);
 }
 
+/* Any bytes but 0, of a length that depends on the seed; two in five of those that begin or go
+ * on in UTF-8. */
+static inline void sample_bytes(char *ret_text, size_t size, uint64_t seed)
+{
+    static const unsigned char parts[] = {0xe2, 0x80, 0xa8, 0xf0, 0x9f, 0x98, 0x80, 0xc3,
+                                          0xa9, 0xed, 0xa0, 0xf4, 0x90, 0xe0, 0x9f, '"'};
+    size_t n = 1 + (size_t)(sample_uniform(&seed) * (double)(size - 2));
+    for (size_t i = 0; i < n; i++) {
+        int byte = 1 + (int)(255 * sample_uniform(&seed));
+        if (seed % 5 < 2)
+            byte = parts[(int)(16 * sample_uniform(&seed))];
+        ret_text[i] = (char)(byte > 255 ? 255 : byte);
+    }
+    ret_text[n] = 0;
+}
+
 /* What a damaged or hostile record can bring: strings and numbers that no writer expects. */
 static inline void sample_hostile(struct finding *f)
 {
@@ -209,6 +225,12 @@ static inline void sample_hostile(struct finding *f)
     snprintf(f->b.marks, sizeof f->b.marks, "%s", SAMPLE_HOSTILE);
     f->a.seconds = NAN;
     f->b.seconds = -INFINITY;
+    if (f->number % 2) {
+        sample_bytes(f->id, sizeof f->id, (uint64_t)f->number);
+        sample_bytes(f->reason, sizeof f->reason, (uint64_t)f->number + 1000);
+        sample_bytes(f->reproduce, sizeof f->reproduce, (uint64_t)f->number + 2000);
+        sample_bytes(f->b.options, sizeof f->b.options, (uint64_t)f->number + 3000);
+    }
     if (!f->n_out)
         return;
     struct finding_out *o = &f->out[0];

@@ -36,7 +36,8 @@ def markup(s):
         n = ord(c)
         control = (n < 32 and c not in '\n\t') or 127 <= n < 160 or n in (0x2028, 0x2029)
         bidi = 0x202a <= n <= 0x202e or 0x2066 <= n <= 0x2069
-        return '\ufffd' if control or bidi or n in (0xfeff, 0xffff, 0xfffe) else c
+        nothing = n & 0xfffe == 0xfffe or 0xfdd0 <= n <= 0xfdef or n == 0xfeff
+        return '\ufffd' if control or bidi or nothing else c
     return ''.join(one(c) for c in s)
 
 
