@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config.h"
+
+#include "api.h"
+#include "backend.h"
+#include "runtime.h"
+
+/* Whole kernels, compiled by hipcc, through the exported functions; the answers come from plain
+ * C. Sources: data/hip_sim/kernels.hip. */
+
+enum { N = 1000, BLOCK = 256 };
+
+static hip_module module;
+
+static void ok(hip_error e)
+{
+    ck_assert_msg(e == hipSuccess, "%s: %s", hipGetErrorName(e), gpuparity_sim_last_fault());
+}
+
+static void module_open(void)
+{
+    ok(hipInit(0));
+    ok(hipModuleLoad(&module, GPUPARITY_SOURCE_DIR "/tests/data/hip_sim/kernels.co"));
+}
+
+static void module_close(void)
+{
+    ok(hipModuleUnload(module));
+}
+
+static hip_error launch(const char *name, unsigned grid, unsigned block, unsigned shared,
+                        void **params)
+{
+    hip_function f;
+    ok(hipModuleGetFunction(&f, module, name));
+    return hipModuleLaunchKernel(f, grid, 1, 1, block, 1, 1, shared, NULL, params, NULL);
+}
+
+/* c = kernel(a, b) over n elements of `size` bytes; c's first contents are used. */
+static void run(const char *name, const void *a, const void *b, void *c, size_t size, int n,
+                unsigned shared)
+{
+    void *da, *db, *dc;
+    const size_t bytes = size * (size_t)n;
+    ok(hipMalloc(&da, bytes));
+    ok(hipMalloc(&db, bytes));
+    ok(hipMalloc(&dc, bytes));
+    ok(hipMemcpy(da, a, bytes, 1));
+    ok(hipMemcpy(db, b, bytes, 1));
+    ok(hipMemcpy(dc, c, bytes, 1));
+    void *params[] = {&da, &db, &dc, &n};
+    ok(launch(name, ((unsigned)n + BLOCK - 1) / BLOCK, BLOCK, shared, params));
+    ok(hipMemcpy(c, dc, bytes, 2));
+    ok(hipFree(da));
+    ok(hipFree(db));
+    ok(hipFree(dc));
+}
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state ^ *state >> 29;
+}
+
+/* --- rounding: the host's division and root are IEEE
+ * ------------------------------------------ */
+
+enum { PAIRS = 1 << 17 };
+
+static bool same_32(uint32_t p, uint32_t q)
+{
+    const bool nan_p = (p & 0x7fffffff) > 0x7f800000, nan_q = (q & 0x7fffffff) > 0x7f800000;
+    return p == q || (nan_p && nan_q);
+}
+
+static bool same_64(uint64_t p, uint64_t q)
+{
+    const uint64_t inf = 0x7ff0000000000000, top = 1ull << 63;
+    return p == q || ((p & ~top) > inf && (q & ~top) > inf);
+}
+
+/* Bit patterns at random, subnormals and specials among them. */
+static void quotient_32(const char *kernel, float (*host)(float, float))
+{
+    uint32_t *a = malloc(3 * PAIRS * sizeof *a), *b = a + PAIRS, *c = b + PAIRS;
+    uint64_t seed = 11;
+    for (int n = 0; n < PAIRS; n++) {
+        a[n] = (uint32_t)random_next(&seed);
+        b[n] = (uint32_t)random_next(&seed);
+        if (n % 8 == 0)
+            a[n] &= 0x807fffff;
+        if (n % 8 == 1)
+            b[n] &= 0x807fffff;
+        if (n % 8 == 2)
+            b[n] = (a[n] & 0xff800000) | (b[n] & 0x7fffff);
+    }
+    run(kernel, a, b, c, sizeof *a, PAIRS, 0);
+    for (int n = 0; n < PAIRS; n++) {
+        float p, q, r;
+        uint32_t want;
+        memcpy(&p, &a[n], 4);
+        memcpy(&q, &b[n], 4);
+        r = host(p, q);
+        memcpy(&want, &r, 4);
+        ck_assert_msg(same_32(c[n], want), "%s(%08x, %08x) = %08x, not %08x", kernel, a[n],
+                      b[n], c[n], want);
+    }
+    free(a);
+}
+
+static void quotient_64(const char *kernel, double (*host)(double, double))
+{
+    uint64_t *a = malloc(3 * PAIRS * sizeof *a), *b = a + PAIRS, *c = b + PAIRS;
+    uint64_t seed = 12;
+    for (int n = 0; n < PAIRS; n++) {
+        a[n] = random_next(&seed) << 32 ^ random_next(&seed);
+        b[n] = random_next(&seed) << 32 ^ random_next(&seed);
+        if (n % 8 == 0)
+            a[n] &= 0x800fffffffffffff;
+        if (n % 8 == 1)
+            b[n] &= 0x800fffffffffffff;
+        if (n % 8 == 2)
+            b[n] = (a[n] & 0xfff0000000000000) | (b[n] & 0xfffffffffffff);
+    }
+    run(kernel, a, b, c, sizeof *a, PAIRS, 0);
+    for (int n = 0; n < PAIRS; n++) {
+        double p, q, r;
+        uint64_t want;
+        memcpy(&p, &a[n], 8);
+        memcpy(&q, &b[n], 8);
+        r = host(p, q);
+        memcpy(&want, &r, 8);
+        ck_assert_msg(same_64(c[n], want), "%s(%a, %a) = %016llx, not %016llx", kernel, p, q,
+                      (unsigned long long)c[n], (unsigned long long)want);
+    }
+    free(a);
+}
+
+static float divided(float a, float b)
+{
+    return a / b;
+}
+static double divided_64(double a, double b)
+{
+    return a / b;
+}
+static float rooted(float a, float b)
+{
+    (void)b;
+    return sqrtf(a);
+}
+static double rooted_64(double a, double b)
+{
+    (void)b;
+    return sqrt(a);
+}
+static float fused(float a, float b)
+{
+    return fmaf(a, b, a);
+}
+
+START_TEST(division_is_correctly_rounded)
+{
+    quotient_32("divide", divided);
+    quotient_64("divide64", divided_64);
+}
+END_TEST
+
+START_TEST(roots_and_fused_are_correctly_rounded)
+{
+    quotient_32("root", rooted);
+    quotient_64("root64", rooted_64);
+    quotient_32("fused", fused);
+}
+END_TEST
+
+/* --- integers and control flow
+ * ---------------------------------------------------------------- */
+
+static int numbers_a[N], numbers_b[N], numbers_c[N];
+
+static void numbers_fill(int span)
+{
+    uint64_t seed = 13;
+    for (int n = 0; n < N; n++) {
+        numbers_a[n] = (int)(random_next(&seed) % (uint64_t)(2 * span + 1)) - span;
+        numbers_b[n] = (int)(random_next(&seed) % 1000) + 1;
+        numbers_c[n] = 0;
+    }
+}
+
+START_TEST(integer_division)
+{
+    long long a[N], b[N], c[N];
+    uint64_t seed = 14;
+    numbers_fill(1 << 30);
+    run("quotients", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    for (int n = 0; n < N; n++)
+        ck_assert_int_eq(numbers_c[n],
+                         numbers_a[n] / numbers_b[n] * 3 + numbers_a[n] % numbers_b[n]);
+    for (int n = 0; n < N; n++) {
+        a[n] = (long long)random_next(&seed) >> 3;
+        b[n] = (long long)random_next(&seed) >> (n % 50 + 3);
+        b[n] = b[n] ? b[n] : 1;
+    }
+    run("quotients64", a, b, c, 8, N, 0);
+    for (int n = 0; n < N; n++)
+        ck_assert_int_eq(c[n], a[n] / b[n] * 3 + a[n] % b[n]);
+}
+END_TEST
+
+START_TEST(scan_through_shared_memory)
+{
+    numbers_fill(1000);
+    run("scan", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    for (int n = 0, sum = 0; n < N; n++) {
+        sum = n % BLOCK ? sum + numbers_a[n] : numbers_a[n];
+        ck_assert_int_eq(numbers_c[n], sum);
+    }
+}
+END_TEST
+
+START_TEST(lanes_exchange)
+{
+    enum { FULL = 992 }; /* whole waves */
+    numbers_fill(1000);
+    run("lanes", numbers_a, numbers_b, numbers_c, 4, FULL, 0);
+    for (int n = 0; n < FULL; n++) {
+        const int *wave = numbers_a + n / 32 * 32, lane = n % 32;
+        int odd = 0;
+        for (int k = 0; k < 32; k++)
+            odd += wave[k] & 1;
+        int down = wave[lane + 3 < 32 ? lane + 3 : lane];
+        ck_assert_int_eq(numbers_c[n],
+                         down + wave[lane ^ 9] * 2 + wave[numbers_b[n] & 31] * 3 + odd * 5);
+    }
+}
+END_TEST
+
+START_TEST(atomics_of_many_blocks)
+{
+    numbers_fill(1000);
+    int want[5] = {0, -5000, 5000, 0, 2 * N};
+    numbers_c[1] = -5000;
+    numbers_c[2] = 5000;
+    for (int n = 0; n < N; n++) {
+        want[0] += numbers_a[n];
+        want[1] = numbers_a[n] > want[1] ? numbers_a[n] : want[1];
+        want[2] = numbers_a[n] < want[2] ? numbers_a[n] : want[2];
+        want[3] |= (int)(1u << (numbers_a[n] & 31));
+    }
+    run("counts", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    ck_assert_mem_eq(numbers_c, want, sizeof want);
+}
+END_TEST
+
+START_TEST(calls_and_private_memory)
+{
+    static const int fibonacci[8] = {0, 1, 1, 2, 3, 5, 8, 13};
+    numbers_fill(1000);
+    run("recursion", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    for (int n = 0; n < N; n++)
+        ck_assert_int_eq(numbers_c[n], fibonacci[numbers_a[n] & 7]);
+    run("sorted", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    for (int n = 0; n < N; n++) { /* the chosen one has as many below it as its rank says */
+        int below = 0, equal = 0, rank = numbers_b[n] & 15;
+        for (int k = 0; k < 16; k++) {
+            below += numbers_a[(n + k) % N] < numbers_c[n];
+            equal += numbers_a[(n + k) % N] == numbers_c[n];
+        }
+        ck_assert(equal > 0 && below <= rank && rank < below + equal);
+    }
+}
+END_TEST
+
+START_TEST(generic_addresses)
+{
+    numbers_fill(1000);
+    run("generic", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    for (int n = 0; n < N; n++) {
+        int neighbour = (n ^ 1) < N ? numbers_b[n ^ 1] : 0;
+        int want = (numbers_a[n] & 1)   ? neighbour
+                   : (numbers_a[n] & 2) ? numbers_a[n]
+                                        : (n & 3) + 1;
+        ck_assert_int_eq(numbers_c[n], want);
+    }
+}
+END_TEST
+
+START_TEST(dynamic_shared_memory)
+{
+    numbers_fill(1000);
+    run("reversed", numbers_a, numbers_b, numbers_c, 4, N, BLOCK * 4);
+    for (int n = 0; n < N; n++) {
+        int other = n / BLOCK * BLOCK + BLOCK - 1 - n % BLOCK;
+        ck_assert_int_eq(numbers_c[n], other < N ? numbers_a[other] : 0);
+    }
+}
+END_TEST
+
+START_TEST(variables_of_the_module)
+{
+    int table[32], calls = -1;
+    void *address;
+    size_t size;
+    numbers_fill(1000);
+    for (int n = 0; n < 32; n++)
+        table[n] = n * n - 7;
+    ok(hipModuleGetGlobal(&address, &size, module, "table"));
+    ck_assert_uint_eq(size, sizeof table);
+    ok(hipMemcpyHtoD(address, table, size));
+    run("looked_up", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    for (int n = 0; n < N; n++)
+        ck_assert_int_eq(numbers_c[n], table[numbers_a[n] & 31]);
+    ok(hipModuleGetGlobal(&address, &size, module, "calls"));
+    ok(hipMemcpyDtoH(&calls, address, sizeof calls));
+    ck_assert_int_eq(calls, N);
+    ck_assert_int_eq(hipModuleGetGlobal(&address, &size, module, "nothing"), hipErrorNotFound);
+}
+END_TEST
+
+START_TEST(numbers_of_blocks_and_threads)
+{
+    enum { COUNT = 2 * 3 * 4 * 5 * 3 * 2 };
+    int got[COUNT];
+    void *c;
+    hip_function f;
+    ok(hipMalloc(&c, sizeof got));
+    ok(hipModuleGetFunction(&f, module, "ids"));
+    size_t size = sizeof c;
+    void *extra[] = {(void *)1, &c, (void *)2, &size, (void *)3};
+    ok(hipModuleLaunchKernel(f, 2, 3, 4, 5, 3, 2, 0, NULL, NULL, extra));
+    ok(hipMemcpyDtoH(got, c, sizeof got));
+    for (int n = 0; n < COUNT; n++)
+        ck_assert_int_eq(got[n], n / 30 * 1000 + n % 30);
+    ok(hipFree(c));
+}
+END_TEST
+
+/* --- faults: found, named, and the card goes on
+ * ----------------------------------------------- */
+
+static hip_error fault(const char *kernel, void *c, int n, unsigned threads)
+{
+    void *params[] = {&c, &n};
+    return launch(kernel, 1, threads, 0, params);
+}
+
+START_TEST(faults_are_named)
+{
+    void *c;
+    struct device_stats stats;
+    ok(hipMalloc(&c, 256));
+    ck_assert_int_eq(fault("beyond", c, 32, 64), hipErrorIllegalAddress);
+    ck_assert_ptr_nonnull(strstr(gpuparity_sim_last_fault(), "kernel beyond, block (0,0,0)"));
+    ck_assert_ptr_nonnull(strstr(gpuparity_sim_last_fault(), "thread 32"));
+    ck_assert_int_eq(hipDeviceSynchronize(), hipErrorIllegalAddress);
+    ck_assert_int_eq(hipDeviceSynchronize(), hipSuccess);
+    ck_assert_int_eq(fault("beyond_shared", c, 1, 64), hipErrorIllegalAddress);
+    ck_assert_ptr_nonnull(strstr(gpuparity_sim_last_fault(), "shared memory"));
+    ck_assert_int_eq(fault("beyond", NULL, 0, 1), hipErrorIllegalAddress);
+    ck_assert_ptr_nonnull(strstr(gpuparity_sim_last_fault(), "null pointer"));
+    ck_assert_int_eq(fault("trapped", c, 3, 1), hipErrorLaunchFailure);
+    ck_assert_int_eq(fault("trapped", c, 4, 1), hipSuccess);
+    ok(hipFree(c));
+    ck_assert_int_eq(fault("trapped", c, 4, 1), hipErrorIllegalAddress);
+    ck_assert_ptr_nonnull(strstr(gpuparity_sim_last_fault(), "freed"));
+    gpuparity_sim_stats(&stats);
+    ck_assert_uint_gt(stats.instructions, 20);
+}
+END_TEST
+
+START_TEST(endless_loops_end)
+{
+    void *c;
+    setenv("GPUPARITY_SIM_BUDGET", "100000", 1);
+    ok(hipMalloc(&c, 256));
+    ck_assert_int_eq(fault("forever", c, 0, 64), hipErrorLaunchTimeOut);
+    ck_assert_ptr_nonnull(strstr(gpuparity_sim_last_fault(), "GPUPARITY_SIM_BUDGET"));
+}
+END_TEST
+
+START_TEST(shapes_are_checked)
+{
+    void *c = NULL;
+    int n = 0;
+    void *params[] = {&c, &n};
+    ck_assert_int_eq(launch("trapped", 0, 1, 0, params), hipErrorInvalidConfiguration);
+    ck_assert_int_eq(launch("trapped", 1, 1025, 0, params), hipErrorInvalidConfiguration);
+    ck_assert_int_eq(launch("trapped", 1, 1, 65537, params), hipErrorInvalidConfiguration);
+    hip_function f;
+    ck_assert_int_eq(hipModuleGetFunction(&f, module, "no such kernel"), hipErrorNotFound);
+}
+END_TEST
+
+/* The number of threads changes nothing. */
+START_TEST(threads_do_not_matter)
+{
+    static int one[N];
+    numbers_fill(1000);
+    setenv("GPUPARITY_SIM_THREADS", "1", 1);
+    run("scan", numbers_a, numbers_b, one, 4, N, 0);
+    setenv("GPUPARITY_SIM_THREADS", "3", 1);
+    run("scan", numbers_a, numbers_b, numbers_c, 4, N, 0);
+    ck_assert_mem_eq(one, numbers_c, sizeof one);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("hip_sim_kernel");
+    TCase *c = tcase_create("kernels");
+    tcase_add_checked_fixture(c, module_open, module_close);
+    tcase_add_test(c, division_is_correctly_rounded);
+    tcase_add_test(c, roots_and_fused_are_correctly_rounded);
+    tcase_add_test(c, integer_division);
+    tcase_add_test(c, scan_through_shared_memory);
+    tcase_add_test(c, lanes_exchange);
+    tcase_add_test(c, atomics_of_many_blocks);
+    tcase_add_test(c, calls_and_private_memory);
+    tcase_add_test(c, generic_addresses);
+    tcase_add_test(c, dynamic_shared_memory);
+    tcase_add_test(c, variables_of_the_module);
+    tcase_add_test(c, numbers_of_blocks_and_threads);
+    tcase_add_test(c, faults_are_named);
+    tcase_add_test(c, endless_loops_end);
+    tcase_add_test(c, shapes_are_checked);
+    tcase_add_test(c, threads_do_not_matter);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
