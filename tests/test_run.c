@@ -17,7 +17,7 @@
 /* Cases run on fake_vendor.c, whose results are known and which dies on request. */
 
 static struct errinfo e;
-static char folder[64], path[96];
+static char folder[64], path[96], simulators[4096];
 
 static const char *const some_cases[] = {"gemm/naive:dtype=f32,m=5,n=7,k=3",
                                          "gemm/naive:dtype=f16,m=5,n=7,k=3",
@@ -457,6 +457,47 @@ START_TEST(poison_is_no_result)
 }
 END_TEST
 
+/* --- the simulated devices themselves
+ * --------------------------------------------------------- */
+
+/* Planted faults of the gemm family, which act on the second vendor only. */
+START_TEST(planted_faults)
+{
+    static const char *const names[] = {"hang", "oob", "unwritten"};
+    char text[80];
+    struct case_id id[3];
+    struct caselist l = {.count = 3, .id = id};
+    struct device_choice d = {.backend = backends[_i], .kind = DEVICE_CHOICE_SIMULATED};
+    struct record *r = NULL;
+    int run = -1;
+    setenv("GPUPARITY_SIM_DIR", simulators, 1);
+    unsetenv("GPUPARITY_GOLDEN");
+    if (device_settle(&d, &e)) {
+        printf("skipped: %s\n", e.text);
+        return;
+    }
+    for (int i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "gemm/fault_%s:dtype=f32,m=20,n=20,k=5", names[i]);
+        ck_assert_int_eq(caseid_parse(text, &id[i], &e), 0);
+    }
+    struct run_options o = {.timeout = 2, .code = RUN_CODE_GOLDEN};
+    ck_assert_int_eq(record_create(path, false, false, &r, &e), 0);
+    ck_assert_msg(!run_cases(&l, &d, &o, r, &run, &e), "%s", e.text);
+    ck_assert_int_eq(record_finish(r, &e), 0);
+    record_close(r);
+    ck_assert_int_eq(record_open(path, &r, &e), 0);
+    struct record_case hang = case_at(r, 0), oob = case_at(r, 1), unwritten = case_at(r, 2);
+    ck_assert_msg(hang.status == (_i ? RECORD_TIMED_OUT : RECORD_OK), "%s", hang.reason);
+    ck_assert_msg(oob.status == RECORD_OK, "%s", oob.reason);
+    ck_assert_int_eq(oob.guard_after, _i ? 4 : 0);
+    ck_assert_str_eq(oob.guard_tensor, _i ? "c" : "");
+    ck_assert_msg(unwritten.status == RECORD_OK, "%s", unwritten.reason);
+    ck_assert_int_eq(unwritten.unwritten, _i ? 1 : 0);
+    ck_assert_uint_gt(unwritten.instructions, 0);
+    record_close(r);
+}
+END_TEST
+
 /* --- code ------------------------------------------------------------------------------------
  */
 
@@ -714,6 +755,7 @@ END_TEST
 
 int main(void)
 {
+    device_simulator_folder(simulators, sizeof simulators);
     Suite *s = suite_create("run");
     TCase *t = tcase_create("run");
     tcase_add_checked_fixture(t, set_up, tear_down);
@@ -729,6 +771,7 @@ int main(void)
     tcase_add_test(t, unwritten_is_poison);
     tcase_add_loop_test(t, poison_of_bytes_is_confirmed, 0, 2);
     tcase_add_test(t, poison_is_no_result);
+    tcase_add_loop_test(t, planted_faults, 0, 2);
     tcase_add_test(t, code_absent_stale_damaged);
     tcase_add_loop_test(t, jobs_change_nothing, 2, 5);
     tcase_add_test(t, shards_make_up_the_whole);
