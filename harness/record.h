@@ -112,6 +112,7 @@ extern const struct record_field record_run_fields[], record_case_fields[];
 void record_field_print(const struct record_field *f, const void *owner, char *ret_text,
                         size_t size);
 
+/* A record is used by one thread at a time. */
 struct record;
 
 /* --- writing --- */

@@ -121,14 +121,33 @@ static enum err lock_once(struct folder *f, bool *ret_again, struct errinfo *e)
     return ERR_OK;
 }
 
+static enum err sync_parent(const char *path, struct errinfo *e)
+{
+    const char *slash = strrchr(path, '/');
+    char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+    if (!parent)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool fine = fd >= 0 && fsync(fd) == 0;
+    enum err err =
+        fine ? ERR_OK : err_set(e, ERR_IO, "cannot store %s: %s", path, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+    free(parent);
+    return err;
+}
+
 static enum err open_folder(struct folder *f, struct errinfo *e)
 {
-    if (mkdir(f->folder, 0777) && errno != EEXIST)
+    bool made = mkdir(f->folder, 0777) == 0;
+    if (!made && errno != EEXIST)
         return err_set(e, ERR_IO, "cannot make %s: %s", f->folder, strerror(errno));
     f->folder_fd = open(f->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (f->folder_fd < 0)
         return err_set(e, ERR_IO, "cannot open %s: %s", f->folder, strerror(errno));
     bool again = false;
+    if (made)
+        TRY(sync_parent(f->folder, e));
     TRY(lock_once(f, &again, e));
     if (again) {
         close(f->lock_fd);
@@ -184,6 +203,7 @@ enum err folder_open(struct folder *f, const char *path, bool resume, bool repla
                      struct errinfo *e)
 {
     f->folder_fd = f->lock_fd = f->base_fd = -1;
+    f->replace = resume || replace;
     TRY(refuse_path(path, resume, replace, e));
     f->path = strdup(path);
     if (!f->path || asprintf(&f->folder, "%s.partial", path) < 0) {
@@ -257,28 +277,17 @@ enum err folder_commit(struct folder *f, const char *name, struct errinfo *e)
     return ERR_OK;
 }
 
-static enum err sync_parent(const char *path, struct errinfo *e)
-{
-    const char *slash = strrchr(path, '/');
-    char *parent = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-    if (!parent)
-        return err_set(e, ERR_NOMEM, "out of memory");
-    int fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool fine = fd >= 0 && fsync(fd) == 0;
-    enum err err =
-        fine ? ERR_OK : err_set(e, ERR_IO, "cannot store %s: %s", path, strerror(errno));
-    if (fd >= 0)
-        close(fd);
-    free(parent);
-    return err;
-}
-
 enum err folder_finish(struct folder *f, struct errinfo *e)
 {
     char new_name[96];
     folder_new_name(new_name);
-    if (renameat(f->folder_fd, new_name, AT_FDCWD, f->path))
-        return err_set(e, ERR_IO, "cannot store %s: %s", f->path, strerror(errno));
+    unsigned how = f->replace ? 0 : RENAME_NOREPLACE;
+    int failed = renameat2(f->folder_fd, new_name, AT_FDCWD, f->path, how);
+    if (failed && how && errno == EINVAL) /* a file system that knows no such promise */
+        failed = renameat(f->folder_fd, new_name, AT_FDCWD, f->path);
+    if (failed)
+        return err_set(e, ERR_IO, "cannot store %s: %s; every case is still in %s", f->path,
+                       strerror(errno), f->folder);
     TRY(sync_parent(f->path, e));
     for (int64_t i = 0; i < f->count; i++)
         if (f->cases[i].file)

@@ -34,6 +34,7 @@ struct folder {
     char *path, *folder;             /* owned */
     int folder_fd, lock_fd, base_fd; /* base_fd: the finished PATH of a resume, or -1 */
     bool empty;                      /* no case lay there at the start */
+    bool replace;                    /* an existing PATH may go */
     int n_run;
     struct folder_run run[RECORD_RUN_MAX];
     int64_t count, room;

@@ -12,6 +12,12 @@ struct record {
     char *path; /* owned */
     int fd;     /* of the file that is read */
     struct catalog catalog;
+    struct bytes index; /* of struct record_index, sorted: finds a case by its id */
+};
+
+struct record_index {
+    uint64_t hash; /* XXH3-64 of the id */
+    int64_t at;    /* in catalog.cases */
 };
 
 /* Opens a record whose file is open already, and takes `fd` over, also on failure. `walk` is

@@ -7,6 +7,26 @@
 #include <string.h>
 #include <unistd.h>
 
+static int compare_index(const void *a, const void *b)
+{
+    const struct record_index *x = a, *y = b;
+    if (x->hash != y->hash)
+        return x->hash < y->hash ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static enum err make_index(struct record *r, struct errinfo *e)
+{
+    int64_t n = catalog_case_count(&r->catalog);
+    for (int64_t i = 0; i < n; i++) {
+        struct record_index x = {folder_hash(catalog_case_at(&r->catalog, i)->head.id), i};
+        TRY(bytes_append(&r->index, &x, sizeof x, e));
+    }
+    if (n)
+        qsort(r->index.data, (size_t)n, sizeof(struct record_index), compare_index);
+    return ERR_OK;
+}
+
 enum err record_open_fd(int fd, const char *path, record_walk *walk, struct record **ret_record,
                         struct errinfo *e)
 {
@@ -21,6 +41,8 @@ enum err record_open_fd(int fd, const char *path, record_walk *walk, struct reco
     r->fd = fd;
     r->path = copy;
     enum err err = walk(fd, path, &r->catalog, e);
+    if (!err)
+        err = make_index(r, e);
     if (err)
         record_close(r);
     else
@@ -86,10 +108,23 @@ int64_t record_find_case(struct record *r, int run, const char *id)
 {
     if (r->writing || run < 0 || run >= record_run_count(r))
         return -1;
-    const struct catalog_run *found = catalog_run_at(&r->catalog, run);
-    for (int64_t i = 0; i < found->n_case; i++)
-        if (!strcmp(catalog_case_at(&r->catalog, found->first_case + i)->head.id, id))
+    const struct catalog_run *in = catalog_run_at(&r->catalog, run);
+    const struct record_index *x = r->index.data;
+    uint64_t hash = folder_hash(id);
+    int64_t low = 0, high = catalog_case_count(&r->catalog), end = high;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        if (x[middle].hash < hash)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < end && x[low].hash == hash; low++) {
+        int64_t i = x[low].at - in->first_case;
+        if (i >= 0 && i < in->n_case &&
+            !strcmp(catalog_case_at(&r->catalog, x[low].at)->head.id, id))
             return i;
+    }
     return -1;
 }
 
@@ -174,6 +209,7 @@ void record_close(struct record *r)
     else if (r->fd >= 0)
         close(r->fd);
     catalog_release(&r->catalog);
+    bytes_release(&r->index);
     free(r->path);
     free(r);
 }

@@ -71,7 +71,9 @@ static enum err take_base(struct folder *f, struct errinfo *e)
     enum err err = ERR_OK;
     if (f->base_fd < 0)
         return ERR_OK;
-    TRY(catalog_read(f->base_fd, f->path, &c, e));
+    err = catalog_read(f->base_fd, f->path, &c, e);
+    if (err)
+        return err_context(e, err, "cannot add to a damaged record; delete it to start afresh");
     f->n_run = (int)catalog_run_count(&c);
     for (int r = 0; r < f->n_run && !err; r++) {
         const struct catalog_run *run = catalog_run_at(&c, r);

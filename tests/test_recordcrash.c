@@ -195,6 +195,30 @@ START_TEST(test_damaged_part)
 }
 END_TEST
 
+START_TEST(test_damaged_base)
+{
+    struct record *r;
+    sample_write("r.h5", 1, 2);
+    ck_assert(truncate("r.h5", 1000) == 0);
+    FAILS(ERR_FORMAT, "delete it", record_create("r.h5", true, false, &r, &sample_error));
+    ck_assert(!sample_exists("r.h5.partial") && sample_exists("r.h5"));
+}
+END_TEST
+
+/* Somebody else's file of that name, made meanwhile, stays. */
+START_TEST(test_path_appears)
+{
+    int run;
+    struct record *r = start("r.h5", 2, &run);
+    close(open("r.h5", O_WRONLY | O_CREAT, 0666));
+    FAILS(ERR_IO, "File exists", record_finish(r, &sample_error));
+    ck_assert(unlink("r.h5") == 0);
+    OK(record_finish(r, &sample_error));
+    record_close(r);
+    sample_check("r.h5", 1, 2);
+}
+END_TEST
+
 START_TEST(test_foreign_file)
 {
     int run;
@@ -352,6 +376,8 @@ int main(void)
     tcase_add_test(t, test_both_there);
     tcase_add_test(t, test_resume_refuses_other_run);
     tcase_add_test(t, test_damaged_part);
+    tcase_add_test(t, test_damaged_base);
+    tcase_add_test(t, test_path_appears);
     tcase_add_test(t, test_foreign_file);
     tcase_add_test(t, test_empty_folder_goes);
     tcase_add_test(t, test_lock);
