@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cudasim.h"
+
+/* What lanes of a warp and threads of a block see of each other, and control flow. */
+
+enum { THREADS = 128 };
+
+/* A kernel whose thread i has %i = i, reads in[i] (word i of the second half) into %x and
+ * stores %y. */
+static void kernel_run(const char *declare, const char *body, const uint32_t *x,
+                       uint32_t *ret_y, unsigned threads)
+{
+    static char text[8192];
+    uint32_t both[2 * THREADS] = {0};
+    memcpy(both + THREADS, x, threads * sizeof *x);
+    snprintf(text, sizeof text,
+             "%s%s.visible .entry k(.param .u64 p)\n{\n.reg .b64 %%q, %%z; .reg .b32 %%i, %%x, "
+             "%%y, %%r<16>;"
+             ".reg .pred %%p<8>;\nld.param.u64 %%q, [p];\nmov.u32 %%i, %%tid.x;\nmul.wide.u32 "
+             "%%z, %%i, 4;\n"
+             "add.u64 %%q, %%q, %%z;\nld.global.u32 %%x, [%%q+%d];\nmov.u32 %%y, 0;\n%s\n"
+             "st.global.u32 [%%q], %%y;\nret;\n}\n",
+             head, declare, (int)(THREADS * 4), body);
+    ptx_run(text, both, sizeof both, 1, threads);
+    memcpy(ret_y, both, threads * sizeof *ret_y);
+}
+
+static void inputs_draw(uint32_t *x)
+{
+    for (uint64_t k = 0; k < THREADS; k++)
+        x[k] = (uint32_t)mix(k * 0x9e3779b97f4a7c15 + 77);
+}
+
+typedef uint32_t lane_fn(const uint32_t *x, uint32_t thread);
+
+/* The other lanes of thread t's warp. */
+static const uint32_t *warp_of(const uint32_t *x, uint32_t t)
+{
+    return x + t / 32 * 32;
+}
+
+/* As the PTX manual describes shfl, for segments of `width` lanes. */
+static uint32_t shuffled(const uint32_t *x, uint32_t t, char mode, int b, int width,
+                         bool *ret_inside)
+{
+    int lane = (int)(t % 32), start = lane / width * width, from;
+    switch (mode) {
+    case 'u':
+        from = lane - b;
+        break;
+    case 'd':
+        from = lane + b;
+        break;
+    case 'b':
+        from = lane ^ b;
+        break;
+    default:
+        from = start + b % width;
+    }
+    *ret_inside = from >= start && from < start + width;
+    return warp_of(x, t)[*ret_inside ? from : lane];
+}
+
+#define SHUFFLE(name, mode, b, width)                                                          \
+    static uint32_t name(const uint32_t *x, uint32_t t)                                        \
+    {                                                                                          \
+        bool inside;                                                                           \
+        uint32_t v = shuffled(x, t, mode, b, width, &inside);                                  \
+        return inside ? v : v ^ 0x10000;                                                       \
+    }
+#define SHUFFLE_TEXT(mode, b, c)                                                               \
+    "shfl.sync." mode ".b32 %y|%p0, %x, " b ", " c ", -1; @!%p0 xor.b32 %y, %y, 0x10000;"
+SHUFFLE(up3, 'u', 3, 32)
+SHUFFLE(down5, 'd', 5, 32)
+SHUFFLE(cross7, 'b', 7, 32)
+SHUFFLE(index9, 'i', 9, 32)
+SHUFFLE(up2of8, 'u', 2, 8)
+SHUFFLE(down3of8, 'd', 3, 8)
+SHUFFLE(cross4of16, 'b', 4, 16)
+SHUFFLE(index2of4, 'i', 2, 4)
+
+static uint32_t odd_mask(const uint32_t *x, uint32_t t)
+{
+    uint32_t m = 0;
+    for (int l = 0; l < 32; l++)
+        m |= (warp_of(x, t)[l] & 1) << l;
+    return m;
+}
+
+static uint32_t votes(const uint32_t *x, uint32_t t)
+{
+    uint32_t m = odd_mask(x, t);
+    return (uint32_t)(m == UINT32_MAX) | (uint32_t)(m != 0) << 1 |
+           (uint32_t)(m == UINT32_MAX || m == 0) << 2;
+}
+
+static uint32_t equals(const uint32_t *x, uint32_t t)
+{
+    uint32_t m = 0;
+    for (int l = 0; l < 32; l++)
+        m |= (uint32_t)((warp_of(x, t)[l] & 3) == (x[t] & 3)) << l;
+    return m;
+}
+
+static uint32_t none(const uint32_t *x, uint32_t t)
+{
+    (void)x, (void)t;
+    return 0;
+}
+
+#define REDUCE(name, type, start, step)                                                        \
+    static uint32_t name(const uint32_t *x, uint32_t t)                                        \
+    {                                                                                          \
+        type r = start;                                                                        \
+        for (int l = 0; l < 32; l++) {                                                         \
+            type v = (type)warp_of(x, t)[l];                                                   \
+            step;                                                                              \
+        }                                                                                      \
+        return (uint32_t)r;                                                                    \
+    }
+REDUCE(sum, uint32_t, 0, r += v)
+REDUCE(least, int32_t, INT32_MAX, r = v < r ? v : r)
+REDUCE(most, int32_t, INT32_MIN, r = v > r ? v : r)
+REDUCE(least_u, uint32_t, UINT32_MAX, r = v < r ? v : r)
+REDUCE(most_u, uint32_t, 0, r = v > r ? v : r)
+REDUCE(all_bits, uint32_t, UINT32_MAX, r &= v)
+REDUCE(any_bits, uint32_t, 0, r |= v)
+REDUCE(parity, uint32_t, 0, r ^= v)
+
+static uint32_t collatz(const uint32_t *x, uint32_t t)
+{
+    uint32_t v = (x[t] & 1023) + 1, n = 0;
+    for (; v != 1; n++)
+        v = v & 1 ? 3 * v + 1 : v / 2;
+    return n;
+}
+
+static uint32_t switched(const uint32_t *x, uint32_t t)
+{
+    static const uint32_t table[] = {10, 21, 32, 21};
+    return table[x[t] & 3] + 100;
+}
+
+static uint32_t divergent_masks(const uint32_t *x, uint32_t t)
+{
+    uint32_t odd = odd_mask(x, t);
+    return x[t] & 1 ? odd : ~odd;
+}
+
+static uint32_t reversed_block(const uint32_t *x, uint32_t t)
+{
+    return x[THREADS - 1 - t];
+}
+
+static uint32_t odd_count(const uint32_t *x, uint32_t t)
+{
+    uint32_t n = 0;
+    (void)t;
+    for (int k = 0; k < THREADS; k++)
+        n += x[k] & 1;
+    return n | (uint32_t)(n != 0) << 8 | (uint32_t)(n == THREADS) << 9;
+}
+
+static uint32_t called(const uint32_t *x, uint32_t t)
+{
+    return (x[t] & 1 ? x[t] * 3 + 5 : x[t]) * 3 + 5;
+}
+
+static uint32_t called_by_address(const uint32_t *x, uint32_t t)
+{
+    return x[t] & 1 ? x[t] * 3 + 5 : x[t] ^ 0xff;
+}
+
+/* Every mask times a number of its own, so that none can stand for another. */
+static uint32_t lane_masks(const uint32_t *x, uint32_t t)
+{
+    uint32_t l = t % 32, r = l + t / 32 * 1000;
+    (void)x;
+    for (uint32_t k = 0; k < 32; k++)
+        r += ((uint32_t)(k == l) + 3 * (k <= l) + 5 * (k < l) + 7 * (k >= l) + 11 * (k > l))
+             << k;
+    return r;
+}
+
+static uint32_t counted(const uint32_t *x, uint32_t t)
+{
+    (void)x, (void)t;
+    return THREADS;
+}
+
+static const char function[] =
+    ".func (.param .b32 r) f(.param .b32 a)\n{\n.reg .b32 %v;\nld.param.b32 %v, [a];\n"
+    "mad.lo.u32 %v, %v, 3, 5;\nst.param.b32 [r], %v;\nret;\n}\n"
+    ".func (.param .b32 r) g(.param .b32 a)\n{\n.reg .b32 %v;\nld.param.b32 %v, [a];\n"
+    "xor.b32 %v, %v, 255;\nst.param.b32 [r], %v;\nret;\n}\n";
+
+#define CALL_F(from, to)                                                                       \
+    "{ .param .b32 pa; .param .b32 pr; st.param.b32 [pa], " from "; call.uni (pr), f, (pa); "  \
+    "ld.param.b32 " to ", [pr]; } "
+
+static const struct {
+    const char *declare, *body;
+    lane_fn *expect;
+} rows[] = {
+    {"", SHUFFLE_TEXT("up", "3", "0"), up3},
+    {"", SHUFFLE_TEXT("down", "5", "31"), down5},
+    {"", SHUFFLE_TEXT("bfly", "7", "31"), cross7},
+    {"", SHUFFLE_TEXT("idx", "9", "31"), index9},
+    {"", SHUFFLE_TEXT("up", "2", "6144"), up2of8},
+    {"", SHUFFLE_TEXT("down", "3", "6175"), down3of8},
+    {"", SHUFFLE_TEXT("bfly", "4", "4127"), cross4of16},
+    {"", SHUFFLE_TEXT("idx", "2", "7199"), index2of4},
+    {"", "and.b32 %r0, %x, 1; setp.ne.u32 %p0, %r0, 0; vote.sync.ballot.b32 %y, %p0, -1;",
+     odd_mask},
+    {"", "and.b32 %r0, %x, 1; setp.eq.u32 %p0, %r0, 0; vote.sync.ballot.b32 %y, !%p0, -1;",
+     odd_mask},
+    {"",
+     "and.b32 %r0, %x, 1; setp.ne.u32 %p0, %r0, 0; vote.sync.all.pred %p1, %p0, -1; "
+     "vote.sync.any.pred %p2, %p0, -1; "
+     "vote.sync.uni.pred %p3, %p0, -1; selp.u32 %r1, 1, 0, %p1; selp.u32 %r2, 2, 0, %p2; "
+     "selp.u32 %r3, 4, 0, %p3; "
+     "or.b32 %y, %r1, %r2; or.b32 %y, %y, %r3;",
+     votes},
+    {"", "and.b32 %r0, %x, 3; match.any.sync.b32 %y, %r0, -1;", equals},
+    {"",
+     ".reg .b64 %w; and.b32 %r0, %x, 3; cvt.u64.u32 %w, %r0; match.any.sync.b64 %y, %w, -1;",
+     equals},
+    {"", "match.all.sync.b32 %y|%p0, %x, -1; @%p0 mov.u32 %y, 1;", none},
+    {"", "redux.sync.add.u32 %y, %x, -1;", sum},
+    {"", "redux.sync.add.s32 %y, %x, -1;", sum},
+    {"", "redux.sync.min.s32 %y, %x, -1;", least},
+    {"", "redux.sync.max.s32 %y, %x, -1;", most},
+    {"", "redux.sync.min.u32 %y, %x, -1;", least_u},
+    {"", "redux.sync.max.u32 %y, %x, -1;", most_u},
+    {"", "redux.sync.and.b32 %y, %x, -1;", all_bits},
+    {"", "redux.sync.or.b32 %y, %x, -1;", any_bits},
+    {"", "redux.sync.xor.b32 %y, %x, -1;", parity},
+    /* a loop of different length in every lane */
+    {"",
+     "and.b32 %r0, %x, 1023; add.u32 %r0, %r0, 1; L0: setp.eq.u32 %p0, %r0, 1; @%p0 bra L3; "
+     "and.b32 %r1, %r0, 1; "
+     "setp.eq.u32 %p1, %r1, 0; @%p1 bra L1; mad.lo.u32 %r0, %r0, 3, 1; bra.uni L2; L1: shr.u32 "
+     "%r0, %r0, 1; "
+     "L2: add.u32 %y, %y, 1; bra L0; L3:",
+     collatz},
+    /* lanes that have gone apart vote among themselves, and together again behind the join */
+    {"",
+     "and.b32 %r0, %x, 1; setp.ne.u32 %p0, %r0, 0; vote.sync.ballot.b32 %r1, %p0, -1; not.b32 "
+     "%r2, %r1; "
+     "@%p0 bra L1; activemask.b32 %y; vote.sync.ballot.b32 %r3, %p0, %r2; add.u32 %y, %y, %r3; "
+     "bra L2; "
+     "L1: vote.sync.any.pred %p1, %p0, %r1; @%p1 activemask.b32 %y; L2: bar.warp.sync -1; "
+     "activemask.b32 %r5; setp.ne.u32 %p2, %r5, -1; @%p2 mov.u32 %y, 0;",
+     divergent_masks},
+    {"",
+     "T: .branchtargets A, B, C, B; and.b32 %r0, %x, 3; brx.idx %r0, T; A: mov.u32 %y, 10; bra "
+     "E; B: mov.u32 %y, 21; "
+     "bra E; C: mov.u32 %y, 32; E: add.u32 %y, %y, 100;",
+     switched},
+    {".shared .align 4 .b8 sm[512];\n",
+     "mov.u32 %r0, sm; shl.b32 %r1, %i, 2; add.u32 %r1, %r0, %r1; st.shared.u32 [%r1], %x; "
+     "bar.sync 0; "
+     "sub.u32 %r2, 127, %i; shl.b32 %r2, %r2, 2; add.u32 %r2, %r0, %r2; ld.shared.u32 %y, "
+     "[%r2];",
+     reversed_block},
+    {".shared .align 4 .b8 sm[512];\n",
+     "mov.u32 %r0, sm; shl.b32 %r1, %i, 2; add.u32 %r1, %r0, %r1; st.shared.u32 [%r1], %x; "
+     "barrier.sync.aligned 3, 128; "
+     "sub.u32 %r2, 127, %i; shl.b32 %r2, %r2, 2; add.u32 %r2, %r0, %r2; ld.shared.u32 %y, "
+     "[%r2];",
+     reversed_block},
+    {"",
+     "and.b32 %r0, %x, 1; setp.ne.u32 %p0, %r0, 0; bar.red.popc.u32 %y, 0, %p0; "
+     "bar.red.or.pred %p1, 0, %p0; "
+     "barrier.cta.red.aligned.and.pred %p2, 1, 128, %p0; selp.u32 %r1, 256, 0, %p1; selp.u32 "
+     "%r2, 512, 0, %p2; "
+     "or.b32 %y, %y, %r1; or.b32 %y, %y, %r2;",
+     odd_count},
+    {"",
+     "and.b32 %r0, %x, 1; setp.ne.u32 %p0, %r0, 0; barrier.cta.red.aligned.popc.u32 %y, 0, "
+     "%p0; "
+     "barrier.red.or.pred %p1, 0, %p0; bar.cta.red.and.pred %p2, 1, %p0; selp.u32 %r1, 256, 0, "
+     "%p1; "
+     "selp.u32 %r2, 512, 0, %p2; or.b32 %y, %y, %r1; or.b32 %y, %y, %r2;",
+     odd_count},
+    /* two warps arrive, two wait */
+    {".shared .align 4 .u32 n;\n",
+     "setp.lt.u32 %p0, %i, 64; setp.eq.u32 %p1, %i, 0; @%p1 st.shared.u32 [n], 0; bar.sync 0; "
+     "@!%p0 bra L1; red.shared.add.u32 [n], 2; bar.arrive 1, 128; bra L2; L1: bar.sync 1, 128; "
+     "L2: bar.sync 0; ld.shared.u32 %y, [n];",
+     counted},
+    {".shared .align 4 .u32 n;\n",
+     "setp.lt.u32 %p0, %i, 64; setp.eq.u32 %p1, %i, 0; @%p1 st.shared.u32 [n], 0; barrier.sync "
+     "0; "
+     "@!%p0 bra L1; red.shared.add.u32 [n], 2; barrier.arrive 1, 128; bra L2; L1: barrier.sync "
+     "1, 128; "
+     "L2: barrier.sync 0; ld.shared.u32 %y, [n];",
+     counted},
+    {function,
+     "mov.u32 %y, %x; and.b32 %r0, %x, 1; setp.eq.u32 %p0, %r0, 0; @%p0 bra L; " CALL_F(
+         "%x", "%y") "L: " CALL_F("%y", "%y"),
+     called},
+    {function,
+     ".reg .b64 %a, %b; and.b32 %r0, %x, 1; setp.ne.u32 %p0, %r0, 0; mov.u64 %a, f; mov.u64 "
+     "%b, g; "
+     "selp.b64 %a, %a, %b, %p0; { .param .b32 pa; .param .b32 pr; st.param.b32 [pa], %x; "
+     "P: .callprototype (.param .b32 _) _ (.param .b32 _); call (pr), %a, (pa), P; "
+     "ld.param.b32 %y, [pr]; }",
+     called_by_address},
+    {"",
+     "mov.u32 %r0, %laneid; mov.u32 %r1, %warpid; mad.lo.u32 %y, %r1, 1000, %r0; "
+     "mov.u32 %r0, %lanemask_eq; add.u32 %y, %y, %r0; mov.u32 %r0, %lanemask_le; mad.lo.u32 "
+     "%y, %r0, 3, %y; "
+     "mov.u32 %r0, %lanemask_lt; mad.lo.u32 %y, %r0, 5, %y; mov.u32 %r0, %lanemask_ge; "
+     "mad.lo.u32 %y, %r0, 7, %y; "
+     "mov.u32 %r0, %lanemask_gt; mad.lo.u32 %y, %r0, 11, %y;",
+     lane_masks},
+};
+
+START_TEST(each_row)
+{
+    uint32_t x[THREADS], y[THREADS];
+    gpu_start();
+    inputs_draw(x);
+    kernel_run(rows[_i].declare, rows[_i].body, x, y, THREADS);
+    for (uint32_t t = 0; t < THREADS; t++) {
+        uint32_t want = rows[_i].expect(x, t);
+        ck_assert_msg(y[t] == want, "%s\nthread %u: %#x, expected %#x", rows[_i].body, t, y[t],
+                      want);
+    }
+}
+END_TEST
+
+/* A lock that lanes of one warp take from each other, and warps of a block. */
+START_TEST(spin_lock)
+{
+    uint32_t x[THREADS] = {0}, y[THREADS];
+    gpu_start();
+    kernel_run(".shared .align 4 .u32 lock;\n.shared .align 4 .u32 n;\n",
+               "setp.eq.u32 %p0, %i, 0; @%p0 st.shared.u32 [lock], 0; @%p0 st.shared.u32 [n], "
+               "0; bar.sync 0; "
+               "L: atom.shared.cas.b32 %r0, [lock], 0, 1; setp.ne.u32 %p1, %r0, 0; @%p1 bra L; "
+               "ld.shared.u32 %r1, [n]; add.u32 %r1, %r1, 1; st.shared.u32 [n], %r1; "
+               "atom.shared.exch.b32 %r0, [lock], 0; bar.sync 0; ld.shared.u32 %y, [n];",
+               x, y, THREADS);
+    for (int t = 0; t < THREADS; t++)
+        ck_assert_uint_eq(y[t], THREADS);
+}
+END_TEST
+
+/* A block that is not a multiple of the warp: missing lanes do not count. */
+START_TEST(partial_warp)
+{
+    uint32_t x[THREADS], y[THREADS];
+    gpu_start();
+    for (uint32_t k = 0; k < THREADS; k++)
+        x[k] = k + 1;
+    kernel_run("",
+               "redux.sync.add.u32 %y, %x, -1; bar.sync 0; setp.gt.u32 %p0, %i, 50; @%p0 exit; "
+               "bar.sync 0;",
+               x, y, 53);
+    for (uint32_t t = 0; t < 51; t++)
+        ck_assert_uint_eq(y[t], t < 32 ? 32 * 33 / 2 : 53 * 54 / 2 - 32 * 33 / 2);
+    ck_assert_uint_eq(y[51], 0);
+}
+END_TEST
+
+static void barrier_fault(const char *body, const char *says)
+{
+    char text[2048];
+    uint32_t word[64] = {0};
+    snprintf(text, sizeof text,
+             "%s.visible .entry k(.param .u64 p)\n{\n.reg .b32 %%i, %%r<4>; .reg .pred "
+             "%%p<4>;\nmov.u32 %%i, %%tid.x;\n"
+             "setp.lt.u32 %%p0, %%i, 16;\n%s\nret;\n}\n",
+             head, body);
+    CUresult r = ptx_try(text, word, sizeof word, 1, 64);
+    ck_assert_msg(r == CUDA_ERROR_LAUNCH_FAILED, "%s: %d", body, r);
+    ck_assert_msg(strstr(gpuparity_sim_last_fault(), says) != NULL, "%s: %s", body,
+                  gpuparity_sim_last_fault());
+    ck_assert_int_eq(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+}
+
+START_TEST(divergent_barriers)
+{
+    gpu_start();
+    barrier_fault("@%p0 bra L; bar.sync 0; bra E; L: bar.sync 0; E:", "divergent barrier");
+    barrier_fault("@%p0 bra L; bar.sync 1; bra E; L: bar.sync 2; E:", "divergent barrier");
+    barrier_fault("bar.sync 0, 128;", "divergent barrier");
+    barrier_fault("@!%p0 bra E; bar.sync 0; vote.sync.ballot.b32 %r0, %p0, -1; E: bar.sync 0;",
+                  "wait");
+    barrier_fault("bar.sync 16;", "only 16");
+}
+END_TEST
+
+START_TEST(all_forms)
+{
+    forms_check(" shfl vote match redux activemask bra brx call ret exit bar barrier ");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cuda_sim_lane");
+    TCase *t = tcase_create("lanes");
+    tcase_add_loop_test(t, each_row, 0, (int)(sizeof rows / sizeof *rows));
+    tcase_add_test(t, spin_lock);
+    tcase_add_test(t, partial_warp);
+    tcase_add_test(t, divergent_barriers);
+    tcase_add_test(t, all_forms);
+    suite_add_tcase(s, t);
+    return suite_run(s);
+}
