@@ -8,7 +8,8 @@
 
 /* Reporters turn findings into text for people and machines: one file and one row in report.c's
  * table each (report_text.c, report_json.c, ...). They receive the findings one by one, so a
- * report of any length needs little memory, and what is streamable is flushed a case at a time. */
+ * report of any length needs little memory, and what is streamable is flushed a case at a time.
+ */
 
 enum { REPORT_TAG_MAX = 64 }; /* characters of a tag's key */
 
@@ -25,8 +26,9 @@ struct report_options {
 
 struct reporter {
     const char *name, *extension, *summary;
-    /* Written in place, a line a case, flushed: what an interrupted report has said so far stays
-     * readable, and its last line tells whether it is whole. The others appear whole or not. */
+    /* Written in place, a line a case, flushed: what an interrupted report has said so far
+     * stays readable, and its last line tells whether it is whole. The others appear whole or
+     * not. */
     bool stream;
     size_t state_size; /* zeroed, allocated by report_open */
     enum err (*begin)(void *state, FILE *out, const struct report_options *o,
@@ -49,8 +51,8 @@ const struct reporter *reporter_find_extension(const char *path);
 /* One report being written to a file (under another name, renamed at the end) or to stdout. */
 struct report;
 /* path NULL or "-": stdout. ERR_IO names the path; ERR_USAGE for a tag that is no key=value or
- * comes twice. What is no regular file (a pipe, /dev/stdout) is written directly. `o` and `sides`
- * stay borrowed until close. */
+ * comes twice. What is no regular file (a pipe, /dev/stdout) is written directly. `o` and
+ * `sides` stay borrowed until close. */
 enum err report_open(const struct reporter *r, const char *path, const struct report_options *o,
                      const struct finding_sides *sides, struct report **ret_report,
                      struct errinfo *e);
