@@ -97,6 +97,8 @@ HIP_API hip_error hipMemsetD32(void *to, int value, size_t count);
 HIP_API hip_error hipMemsetD8Async(void *to, unsigned char value, size_t count,
                                    hip_stream stream);
 HIP_API hip_error hipMemsetD32Async(void *to, int value, size_t count, hip_stream stream);
+HIP_API hip_error hipDeviceGetDefaultMemPool(void **pool, int device);
+HIP_API hip_error hipMemPoolTrimTo(void *pool, size_t keep);
 HIP_API hip_error hipMemPrefetchAsync(const void *address, size_t size, int device,
                                       hip_stream stream);
 HIP_API hip_error hipMemAdvise(const void *address, size_t size, int advice, int device);
@@ -145,6 +147,12 @@ HIP_API hip_error hipExtModuleLaunchKernel(hip_function function, uint32_t threa
                                            size_t shared, hip_stream stream, void **params,
                                            void **extra, hip_event start, hip_event stop,
                                            uint32_t flags);
+/* hipExtModuleLaunchKernel as C++ callers such as rocBLAS name it. */
+HIP_API hip_error
+_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+    hip_function function, uint32_t threads_x, uint32_t threads_y, uint32_t threads_z,
+    uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared, hip_stream stream,
+    void **params, void **extra, hip_event start, hip_event stop, uint32_t flags);
 HIP_API hip_error hipFuncGetAttribute(int *value, int attribute, hip_function function);
 HIP_API hip_error hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
                                                                      hip_function function,

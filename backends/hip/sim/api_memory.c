@@ -329,6 +329,23 @@ hip_error hipMemsetD32Async(void *to, int value, size_t count, hip_stream stream
     return hipMemsetD32(to, value, count);
 }
 
+/* The pool is the card's memory; nothing is kept back that could be trimmed. */
+hip_error hipDeviceGetDefaultMemPool(void **pool, int device)
+{
+    if (!pool || !runtime_get())
+        return runtime_result(pool ? hipErrorNoDevice : hipErrorInvalidValue);
+    if (device)
+        return runtime_result(hipErrorInvalidDevice);
+    *pool = &runtime_get()->memory;
+    return hipSuccess;
+}
+
+hip_error hipMemPoolTrimTo(void *pool, size_t keep)
+{
+    (void)keep;
+    return runtime_result(pool ? hipSuccess : hipErrorInvalidValue);
+}
+
 hip_error hipMemPrefetchAsync(const void *address, size_t size, int device, hip_stream stream)
 {
     (void)address, (void)size, (void)device, (void)stream;

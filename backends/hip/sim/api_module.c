@@ -184,6 +184,16 @@ hip_error hipExtModuleLaunchKernel(hip_function function, uint32_t threads_x,
     return runtime_result(error);
 }
 
+hip_error
+_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j(
+    hip_function function, uint32_t threads_x, uint32_t threads_y, uint32_t threads_z,
+    uint32_t block_x, uint32_t block_y, uint32_t block_z, size_t shared, hip_stream stream,
+    void **params, void **extra, hip_event start, hip_event stop, uint32_t flags)
+{
+    return hipExtModuleLaunchKernel(function, threads_x, threads_y, threads_z, block_x, block_y,
+                                    block_z, shared, stream, params, extra, start, stop, flags);
+}
+
 hip_error hipFuncGetAttribute(int *value, int attribute, hip_function function)
 {
     if (!value || !function)
