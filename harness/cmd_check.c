@@ -14,6 +14,7 @@ static enum err check(struct session *s, const struct options *o, int *ret_exit,
 
 enum err cmd_check(const struct options *o, int *ret_exit, struct errinfo *e)
 {
+    TRY(judge_check(o, "text", e));
     struct session s;
     enum err err = check(&s, o, ret_exit, e);
     session_release(&s);

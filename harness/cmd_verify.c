@@ -31,6 +31,7 @@ static enum err verify_record(const struct options *o, int *ret_exit, struct err
 
 enum err cmd_verify(const struct options *o, int *ret_exit, struct errinfo *e)
 {
+    TRY(judge_check(o, "text", e));
     if (o->n_word == 1 && names_record(o->word[0]))
         return verify_record(o, ret_exit, e);
     struct session s;

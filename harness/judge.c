@@ -85,6 +85,15 @@ static enum err check_tags(const struct options *o, struct errinfo *e)
     return ERR_OK;
 }
 
+enum err judge_check(const struct options *o, const char *format, struct errinfo *e)
+{
+    const struct reporter *r;
+    TRY(find_reporter(format, &r, e));
+    for (int i = 0; i < o->reports.count; i++)
+        TRY(find_reporter_for(o->reports.item[i], &r, e));
+    return check_tags(o, e);
+}
+
 static struct report_options options_make(const struct options *o, const char *output)
 {
     bool terminal = (!output || !strcmp(output, "-")) && isatty(STDOUT_FILENO);
@@ -117,7 +126,7 @@ enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
                     const struct options *o, const char *format, const char *output,
                     int *ret_exit, struct errinfo *e)
 {
-    TRY(check_tags(o, e));
+    TRY(judge_check(o, format, e));
     struct finding_sides sides;
     compare_sides(a, b, &sides);
     struct report_options ro = options_make(o, output);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "caseid.h"
+#include "wrap.h"
 
 enum kind { FLAG, TEXT, COUNT, SECONDS, TEXTS };
 
@@ -149,22 +150,6 @@ enum err options_parse(struct options *o, unsigned groups, int argc, char *const
 
 enum { HELP_COLUMN = 24, HELP_WIDTH = 80 };
 
-/* Prints `text` from HELP_COLUMN on, wrapped. */
-static void print_wrapped(FILE *out, const char *text)
-{
-    int column = HELP_COLUMN;
-    while (*text) {
-        int word = (int)strcspn(text, " ");
-        if (column > HELP_COLUMN && column + word > HELP_WIDTH) {
-            fprintf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        }
-        column += fprintf(out, "%.*s%s", word, text, text[word] ? " " : "");
-        text += word + (text[word] == ' ');
-    }
-    fputc('\n', out);
-}
-
 void options_print(FILE *out, unsigned groups)
 {
     for (int i = 0; i < ROW_COUNT; i++) {
@@ -177,6 +162,6 @@ void options_print(FILE *out, unsigned groups)
         int used = snprintf(left, sizeof left, "  %s--%s%s%s", letter, r->name,
                             r->value ? " " : "", r->value ? r->value : "");
         fprintf(out, "%s%*s", left, used < HELP_COLUMN ? HELP_COLUMN - used : 1, "");
-        print_wrapped(out, r->help);
+        wrap_print(out, r->help, HELP_COLUMN, HELP_COLUMN, HELP_WIDTH);
     }
 }

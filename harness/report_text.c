@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "quote.h"
 #include "report.h"
+#include "report_text_word.h"
+#include "wrap.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -10,6 +13,8 @@
 /* The report a person reads on a terminal: who took part, a table of two lines a case, the
  * failing cases in full at the end, and one sentence of summary with the next step. */
 
+enum { WIDTH = 79, INDENT_SIDE = 14 };
+
 struct failing {
     char id[512], reason[768], reproduce[768];
     enum verdict verdict;
@@ -19,8 +24,9 @@ struct failing {
 
 struct text_state {
     const struct report_options *options;
-    bool one_sided, head_printed;
-    char device_a[32], device_b[32];
+    const struct finding_sides *sides; /* printed with the first finding: an error before it
+                                          leaves nothing but its one line */
+    bool one_sided, sides_printed, head_printed;
     struct failing *failing; /* owned; at most options->details */
     int n_failing;
     int64_t not_shown;
@@ -49,98 +55,74 @@ static void print_coloured(FILE *out, bool colour, enum colour c, const char *fo
 
 static void print_side(FILE *out, char letter, const struct record_run *r, const char *file)
 {
-    fprintf(out, "%c = %-9s %s, %s%s\n", letter, r->device, r->name, r->arch,
-            r->simulated && !strstr(r->name, "simulated") ? " (simulated)" : "");
-    if (r->driver[0] || r->runtime[0])
-        fprintf(out, "              driver %s, runtime %s\n", r->driver[0] ? r->driver : "-",
-                r->runtime[0] ? r->runtime : "-");
-    if (file[0])
-        fprintf(out, "              from %s\n", file);
+    char text[640];
+    snprintf(text, sizeof text, "%s, %s%s", r->name, r->arch,
+             r->simulated && !strstr(r->name, "simulated") ? " (simulated)" : "");
+    fprintf(out, "%c = %-9s ", letter, r->device);
+    wrap_print(out, text, INDENT_SIDE, INDENT_SIDE, WIDTH);
+    snprintf(text, sizeof text, "%s%s%s%s%s%s", r->driver[0] ? "driver " : "", r->driver,
+             r->driver[0] && r->runtime[0] ? ", " : "", r->runtime, file[0] ? ", from " : "",
+             file);
+    fprintf(out, "%*s", INDENT_SIDE, "");
+    wrap_print(out, text, INDENT_SIDE, INDENT_SIDE, WIDTH);
 }
 
 static void print_head(FILE *out, bool one_sided)
 {
     if (one_sided) {
         fprintf(out,
-                "\nerrors in ULP of the output's format, against the unrounded reference; "
-                "bound: share used\n\n"
+                "\nerrors in ULP of the output's format against the unrounded reference;\n"
+                "rounded: share of correctly rounded elements; bound: the share used\n\n"
                 "%-15s %7s %9s %9s %9s %9s\n",
                 "verdict", "rounded", "mean", "99.9%", "max", "bound");
         return;
     }
-    fprintf(
-        out,
-        "\nULP of the output's format; A and B against the unrounded reference, A-B against "
-        "each\nother; equal: share of elements with equal bits\n\n"
-        "%-15s %6s|%6s %6s %6s|%6s %6s %6s|%6s %6s %6s\n"
-        "%-15s %6s|%6s %6s %6s|%6s %6s %6s|%6s %6s %6s\n",
-        "", "", "A", "", "", "B", "", "", "A-B", "", "", "verdict", "equal", "mean", "99.9%",
-        "max", "mean", "99.9%", "max", "mean", "99.9%", "max");
+    fputs("\nULP of the output's format: A and B against the unrounded reference, A-B against"
+          "\neach other; equal: share of elements with equal bits\n\n",
+          out);
+    fprintf(out, "%-15s %5s|%-17s|%-17s|%-17s\n%-15s %5s", "", "", "        A", "        B",
+            "       A-B", "verdict", "equal");
+    for (int i = 0; i < 3; i++)
+        fprintf(out, "|%5s %5s %5s", "mean", "99.9%", "max");
+    fputc('\n', out);
+}
+
+static void print_sides(struct text_state *s, FILE *out)
+{
+    if (s->sides_printed)
+        return;
+    s->sides_printed = true;
+    print_side(out, 'A', &s->sides->a, s->sides->file_a);
+    if (!s->one_sided)
+        print_side(out, 'B', &s->sides->b, s->sides->file_b);
 }
 
 static enum err text_begin(void *state, FILE *out, const struct report_options *o,
                            const struct finding_sides *sides, struct errinfo *e)
 {
+    (void)out;
     struct text_state *s = state;
     s->options = o;
     s->one_sided = sides->one_sided;
-    snprintf(s->device_a, sizeof s->device_a, "%s", sides->a.device);
-    snprintf(s->device_b, sizeof s->device_b, "%s", sides->b.device);
+    s->sides = sides;
     if (o->details > 0) {
         s->failing = calloc((size_t)o->details, sizeof *s->failing);
         if (!s->failing)
             return err_set(e, ERR_NOMEM, "out of memory for the report");
     }
-    print_side(out, 'A', &sides->a, sides->file_a);
-    if (!sides->one_sided)
-        print_side(out, 'B', &sides->b, sides->file_b);
     return ERR_OK;
-}
-
-/* At most six columns wide. */
-static const char *short_number(double x, char *text, size_t size)
-{
-    double m = fabs(x);
-    if (isnan(x))
-        snprintf(text, size, "-");
-    else if (isinf(x))
-        snprintf(text, size, x < 0 ? "-inf" : "inf");
-    else if (m == 0)
-        snprintf(text, size, "0");
-    else if (m < 0.0005)
-        snprintf(text, size, "%.0e", x);
-    else if (m < 9.995)
-        snprintf(text, size, "%.*f", x < 0 ? 2 : 3, x);
-    else if (m < 999.5)
-        snprintf(text, size, "%.1f", x);
-    else if (m < 99999)
-        snprintf(text, size, "%.0f", x);
-    else
-        snprintf(text, size, "%.0e", x);
-    return text;
 }
 
 static void print_triple(FILE *out, const struct distribution *d)
 {
     char a[16], b[16], c[16];
     if (!d->count) {
-        fprintf(out, "|%6s %6s %6s", "-", "-", "-");
+        fprintf(out, "|%5s %5s %5s", "-", "-", "-");
         return;
     }
-    fprintf(out, "|%6s %6s %6s", short_number(d->mean, a, sizeof a),
+    fprintf(out, "|%5s %5s %5s", short_number(d->mean, a, sizeof a),
             short_number(d->quantile[3], b, sizeof b),
             short_number(d->quantile[4], c, sizeof c));
-}
-
-static const char *percent(int64_t part, int64_t whole, char *text, size_t size)
-{
-    if (part == whole)
-        snprintf(text, size, "100%%");
-    else if (whole && (double)part / (double)whole > 0.9995)
-        snprintf(text, size, "<100%%");
-    else
-        snprintf(text, size, "%.1f%%", whole ? 100.0 * (double)part / (double)whole : 0.0);
-    return text;
 }
 
 /* The numbers of one output, after its verdict. */
@@ -150,15 +132,15 @@ static void print_numbers(FILE *out, const struct finding_out *o, bool one_sided
     const struct side_stats *s = &o->stats.a;
     if (one_sided) {
         fprintf(out, " %7s %9s %9s %9s %9s\n",
-                percent(s->correctly_rounded, s->count, text, sizeof text),
+                short_percent(s->correctly_rounded, s->count, text, sizeof text),
                 short_number(s->ulp.mean, a, sizeof a),
                 short_number(s->ulp.quantile[3], b, sizeof b),
                 short_number(s->ulp.quantile[4], c, sizeof c),
                 short_number(s->worst_bound, d, sizeof d));
         return;
     }
-    fprintf(out, " %6s",
-            percent(o->stats.pair.bits_equal, o->stats.pair.count, text, sizeof text));
+    fprintf(out, " %5s",
+            short_percent(o->stats.pair.bits_equal, o->stats.pair.count, text, sizeof text));
     print_triple(out, &o->stats.a.ulp);
     print_triple(out, &o->stats.b.ulp);
     print_triple(out, &o->stats.pair.ulp);
@@ -175,19 +157,31 @@ static void print_distribution(FILE *out, const char *name, const struct distrib
             d->quantile[2], d->quantile[4]);
 }
 
+/* One line that is to be copied: never wrapped. */
+static void print_line(FILE *out, const char *head, const char *text)
+{
+    fputs(head, out);
+    quote_line(out, text, "");
+    fputc('\n', out);
+}
+
 /* "cause: silent downcast/TF32 (defect, B): inputs rounded to TF32 explain ..." */
 static void print_cause(FILE *out, const struct cause_claim *c)
 {
     char side[8] = "";
     if (c->side != '=')
         snprintf(side, sizeof side, ", %c", c->side);
-    fprintf(out, "  cause: %s (%s%s): %s\n", cause_name(c->cause),
-            cause_tier_name(cause_tier(c->cause)), side, c->evidence);
+    char text[512];
+    snprintf(text, sizeof text, "cause: %s (%s%s): %s", cause_name(c->cause),
+             cause_tier_name(cause_tier(c->cause)), side, c->evidence);
+    fprintf(out, "  ");
+    wrap_print(out, text, 2, 4, WIDTH);
 }
 
 static void print_verbose(FILE *out, const struct finding *f)
 {
-    fprintf(out, "    %s\n", f->reason);
+    fprintf(out, "    ");
+    wrap_print(out, f->reason, 4, 4, WIDTH);
     for (int i = 0; i < f->n_out; i++) {
         const struct output_stats *s = &f->out[i].stats;
         for (int k = 0; k < f->out[i].n_claim; k++)
@@ -232,6 +226,7 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
 {
     (void)e;
     struct text_state *s = state;
+    print_sides(s, out);
     if (f->verdict != VERDICT_SAME && f->verdict != VERDICT_EQUIVALENT)
         remember(s, f);
     remember_marks(s, f);
@@ -243,11 +238,11 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
     if (!s->head_printed)
         print_head(out, s->one_sided);
     s->head_printed = true;
-    fprintf(out, "%s\n", f->id);
+    print_line(out, "", f->id);
     print_coloured(out, s->options->colour, verdict_colour(f->verdict), "%-15s",
                    verdict_name(f->verdict));
     if (!f->n_out)
-        fprintf(out, " %s\n", f->reason);
+        wrap_print(out, f->reason, 15, 15, WIDTH);
     for (int i = 0; i < f->n_out; i++) {
         if (i)
             fprintf(out, "  %-13s", f->out[i].name);
@@ -265,10 +260,12 @@ static void print_failing(struct text_state *s, FILE *out)
         fputc('\n', out);
         print_coloured(out, s->options->colour, verdict_colour(x->verdict), "%s",
                        verdict_name(x->verdict));
-        fprintf(out, "  %s\n  %s\n", x->id, x->reason);
+        print_line(out, "  ", x->id);
+        fprintf(out, "  ");
+        wrap_print(out, x->reason, 2, 2, WIDTH);
         if (x->has_cause)
             print_cause(out, &x->cause);
-        fprintf(out, "  again: %s\n", x->reproduce);
+        print_line(out, "  again: ", x->reproduce);
     }
     if (s->not_shown)
         fprintf(out,
@@ -279,10 +276,14 @@ static void print_failing(struct text_state *s, FILE *out)
 
 static void print_marks(const struct text_state *s, FILE *out)
 {
-    if (s->marks_a[0])
-        fprintf(out, "A went through modelled instructions: %s\n", s->marks_a);
-    if (s->marks_b[0])
-        fprintf(out, "B went through modelled instructions: %s\n", s->marks_b);
+    char text[600];
+    for (int i = 0; i < 2; i++) {
+        const char *marks = i ? s->marks_b : s->marks_a;
+        snprintf(text, sizeof text, "%c went through modelled instructions: %s", i ? 'B' : 'A',
+                 marks);
+        if (marks[0])
+            wrap_print(out, text, 0, 2, WIDTH);
+    }
 }
 
 /* "60 SAME, 4 EQUIVALENT" */
@@ -346,6 +347,7 @@ static enum err text_end(void *state, FILE *out, const struct finding_tally *t,
 {
     (void)e;
     struct text_state *s = state;
+    print_sides(s, out);
     print_failing(s, out);
     fprintf(out, "\n%" PRId64 " case%s: ", t->count, t->count == 1 ? "" : "s");
     print_counts(out, t);
