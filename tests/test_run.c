@@ -141,6 +141,8 @@ START_TEST(good_results)
 {
     struct caselist l = parsed(SOME);
     fake_use(NULL);
+    for (int i = 0; backends[0]->environment[i]; i++)
+        unsetenv(backends[0]->environment[i]);
     setenv("CUDA_VISIBLE_DEVICES", "1,0", 1);
     struct record *r = run_all(&l, (struct run_options){.keep_code = true});
     const struct record_run *run = record_run_at(r, 0);
