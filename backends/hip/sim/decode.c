@@ -147,6 +147,10 @@ static bool decode_flat(struct cursor *c, struct inst *i)
         i->saddr = WAVE_NULL;
     if (i->saddr != WAVE_NULL && i->saddr + (seg == 2 ? 2u : 1u) > SRC_ZERO)
         return cursor_refuse(c, "scalar address beyond exec");
+    if (seg == 2 && i->code->bytes == 4)
+        i->exec = i->code->form == FORM_LOAD    ? valu_variant()->global_load
+                  : i->code->form == FORM_STORE ? valu_variant()->global_store
+                                                : NULL;
     if ((wide && i->address + 2u > WAVE_VGPRS) || i->src[0].index + data > WAVE_VGPRS ||
         i->d + n > WAVE_VGPRS)
         return cursor_refuse(c, "vector registers beyond v255");
@@ -164,6 +168,10 @@ static bool decode_ds(struct cursor *c, struct inst *i)
     i->d = (uint16_t)get(c, DS_VDST);
     operand_vgpr(get(c, DS_DATA0), T_B32, &i->src[0]);
     operand_vgpr(get(c, DS_DATA1), T_B32, &i->src[1]);
+    if (i->code->bytes == 4 && i->code->form == FORM_LOAD)
+        i->exec = valu_variant()->lds_load;
+    if (i->code->bytes == 4 && i->code->form == FORM_LOAD2)
+        i->exec = valu_variant()->lds_load2;
     unsigned n = byte_registers(i->code->bytes);
     unsigned most = i->code->form == FORM_LOAD2 ? 2 * n : i->code->form == FORM_OTHER ? 4 : n;
     if (i->d + most > WAVE_VGPRS || i->src[0].index + n > WAVE_VGPRS ||

@@ -73,8 +73,9 @@ struct valu_variant {
     exec_fn *carry;      /* 32-bit operands without modifiers, second result a mask */
     exec_fn *compare;    /* 32-bit operands without modifiers */
     exec_fn *compare_full;
-    exec_fn *packed; /* VOP3P on two halves */
-    exec_fn *dual;   /* VOPD */
+    exec_fn *packed;                                            /* VOP3P on two halves */
+    exec_fn *dual;                                              /* VOPD */
+    exec_fn *global_load, *global_store, *lds_load, *lds_load2; /* words */
 };
 /* The best one for this machine; GPUPARITY_SIM_ISA=base, v3 or v4 chooses. Bits never differ.
  */

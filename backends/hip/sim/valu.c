@@ -119,4 +119,8 @@ const struct valu_variant VARIANT_NAME(valu) = {
     .compare_full = VARIANT_NAME(exec_compare_full),
     .packed = VARIANT_NAME(exec_packed),
     .dual = exec_dual,
+    .global_load = VARIANT_NAME(exec_gather),
+    .global_store = VARIANT_NAME(exec_scatter),
+    .lds_load = VARIANT_NAME(exec_lds_word),
+    .lds_load2 = VARIANT_NAME(exec_lds_words),
 };
