@@ -60,7 +60,8 @@ enum err case_input(const struct case_id *id, const struct case_plan *plan, int 
     enum err code = tensor_init(&made, t->dtype, t->rank, t->dim, e);
     if (code)
         return err_context(e, code, "input %s", t->name);
-    fill_tensor(&made, rng_key_make(id->seed, stream), t->dist, t->axis);
+    if (!id->family->fill || !id->family->fill(id, plan, i, &made))
+        fill_tensor(&made, rng_key_make(id->seed, stream), t->dist, t->axis);
     *ret_tensor = made;
     return ERR_OK;
 }

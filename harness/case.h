@@ -171,6 +171,13 @@ struct family {
     bool (*model)(const struct case_id *id, const struct case_plan *plan,
                   const struct tensor *const *input, int which, int model, int64_t n,
                   const int64_t *index, uint64_t *ret_bits);
+
+    /* Optional: makes input `i` where a distribution cannot (a code book, an optimizer's state
+     * on its way): writes every element of `t`, which has its shape and is zero-filled, and
+     * returns true; false leaves it to the plan's distribution. As case_input says, a function of
+     * seed, dist and shape; never of variant or mode. */
+    bool (*fill)(const struct case_id *id, const struct case_plan *plan, int i,
+                 struct tensor *t);
 };
 
 /* NULL-ended; generated from the list in cases/meson.build. */
