@@ -2,6 +2,7 @@
 #include "api.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Start-up, versions and what the card is. */
@@ -16,6 +17,9 @@ CUresult cuInit(unsigned flags)
     r = flags ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
     if (!r && !g->initialised) {
         r = sim_memory_init(&g->memory, memory_size) ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+        const char *check = getenv("GPUPARITY_SIM_CHECK");
+        g->checked =
+            !r && check && !strcmp(check, "1") && !shadow_init(&g->written, g->memory.capacity);
         g->initialised = !r;
         g->stack_limit = 1024;
         g->heap_limit = 8 << 20;

@@ -28,8 +28,10 @@ CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t size)
     if (!address || !size)
         return gpu_leave(g, CUDA_ERROR_INVALID_VALUE);
     uint64_t a = sim_memory_alloc(&g->memory, size);
-    if (a)
+    if (a) {
         *address = a;
+        gpu_note_alloc(g, a, size);
+    }
     return gpu_leave(g, a ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY);
 }
 
@@ -169,6 +171,7 @@ static CUresult copy(uint64_t to, uint64_t from, size_t size, int sides)
         (sides & FROM_DEVICE && !sim_memory_ok_slow(&g->memory, from, size)))
         return gpu_leave(g, CUDA_ERROR_INVALID_VALUE);
     memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, size);
+    gpu_note_write(g, to, size);
     return gpu_leave(g, CUDA_SUCCESS);
 }
 
@@ -230,6 +233,7 @@ static CUresult fill(CUdeviceptr to, uint32_t value, size_t unit, size_t count)
     uint8_t *at = (uint8_t *)(uintptr_t)to;
     for (size_t k = 0; k < count; k++)
         memcpy(at + k * unit, &value, unit);
+    gpu_note_write(g, to, count * unit);
     return gpu_leave(g, CUDA_SUCCESS);
 }
 

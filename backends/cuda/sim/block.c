@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec.h"
+#include "shadow.h"
 
 #include <fenv.h>
 #include <string.h>
@@ -203,6 +204,7 @@ static int barriers_open(struct block *b)
         r->result = r->count;
         r->result_of = r->arrived;
         r->arrived = r->count = r->expected = 0;
+        b->interval++;
         for (uint32_t k = 0; k < b->launch->n_warp; k++)
             warp_release(&b->warp[k], id);
         opened++;
@@ -274,6 +276,11 @@ static struct block *block_prepare(const struct launch_state *l, void *workspace
     b->warp = (struct warp *)(base + o.warps);
     b->shared = base + o.shared;
     memset(b->barrier, 0, sizeof b->barrier);
+    b->interval = 0;
+    if (l->shared_map) {
+        shadow_begin(l->shared_map, 1);
+        shadow_unwrite(l->shared_map, 0, l->shared_size);
+    }
     for (uint32_t k = 0; k < l->n_warp; k++) {
         b->warp[k].regs = base + o.regs + k * l->warp_stride;
         b->warp[k].local = base + o.local + (size_t)k * WARP_LANES * l->image->local_size;

@@ -36,4 +36,18 @@ typedef struct sim_function *CUfunction;
 typedef struct sim_stream *CUstream;
 typedef struct sim_event *CUevent;
 
+/* CUlaunchAttribute and CUlaunchConfig. */
+struct launch_attribute {
+    int id;
+    char pad[4];
+    unsigned value[16];
+};
+
+struct launch_config {
+    unsigned grid[3], block[3], shared;
+    CUstream stream;
+    const struct launch_attribute *attribute;
+    unsigned n_attribute;
+};
+
 #endif

@@ -26,6 +26,8 @@ struct split {
     uint32_t alive;   /* SPLIT_SYNC: the warp's living lanes when it began to wait */
 };
 
+struct shadow_map;
+
 struct warp {
     uint8_t *regs;      /* the register file, 64-byte aligned */
     uint32_t pc;        /* of the running split; current while an executor reports RUN_JUMP */
@@ -63,6 +65,7 @@ struct launch_state {
     uint8_t *param; /* the argument buffer */
     uint64_t grid_id;
     enum approx_mode approx;
+    struct shadow_map *global_map, *shared_map; /* NULL: nothing is checked */
     size_t warp_stride; /* bytes of a register file, rounded up */
 };
 
@@ -72,7 +75,8 @@ struct block {
     uint8_t *shared;
     struct warp *warp;
     struct barrier barrier[BARRIER_COUNT];
-    uint64_t count; /* instructions executed */
+    uint64_t count;    /* instructions executed */
+    uint32_t interval; /* barriers passed */
     const struct sim_grid_turn *turn;
     struct sim_fault *fault;
 };

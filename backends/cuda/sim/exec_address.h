@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_CUDA_SIM_EXEC_ADDRESS_H
 #define GPUPARITY_CUDA_SIM_EXEC_ADDRESS_H
 
+#include "check.h"
 #include "exec_inside.h"
 
 /* Addresses of a warp's access: from registers to checked host addresses. */
@@ -165,6 +166,12 @@ static inline void resolve_fill(struct warp *w, const struct inst *i, uint64_t *
     }
 }
 
+/* Stores report themselves: they know what they write. */
+static inline bool is_store(const struct inst *i)
+{
+    return i->exec >= EXEC_st_8 && i->exec <= EXEC_st_64;
+}
+
 /* Turns them into checked host addresses of `bytes` each; lanes outside the mask get one that
  * is as good as the first lane's. `where` is the instruction to blame. */
 static inline int resolve_filled(struct warp *w, const struct inst *i, const struct inst *where,
@@ -183,7 +190,11 @@ static inline int resolve_filled(struct warp *w, const struct inst *i, const str
             if (address[l] & (unit - 1))
                 return align_fault(w, where, mask >> l & 1 ? (uint32_t)1 << l : mask,
                                    address[l], bytes);
-    return space_check(w, i, where, mask, address, bytes);
+    int r = space_check(w, i, where, mask, address, bytes);
+    if (!r && w->block->launch->global_map && !is_store(i))
+        r = check_access(w, where, mask, address, bytes,
+                         i == where ? check_use(i) : SHADOW_READ, NULL, 0);
+    return r;
 }
 
 static inline int resolve_at(struct warp *w, const struct inst *i, const struct inst *where,

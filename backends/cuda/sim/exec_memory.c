@@ -75,6 +75,9 @@ LOAD(ld_b64, u64, uint64_t, 64)
         if (resolve(w, i, mask, address, sizeof(M)))                                           \
             return RUN_FAULT;                                                                  \
         const u##bits *a = LANES##bits(i->b);                                                  \
+        if (w->block->launch->global_map &&                                                    \
+            check_access(w, i, mask, address, sizeof(M), SHADOW_WRITE, a, sizeof *a))          \
+            return RUN_FAULT;                                                                  \
         if (mask == UINT32_MAX && consecutive(address, sizeof(M))) {                           \
             M *p = (M *)(uintptr_t)address[0];                                                 \
             for (int l = 0; l < WARP_LANES; l++)                                               \

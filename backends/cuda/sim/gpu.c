@@ -45,6 +45,18 @@ struct gpu *gpu_use(CUresult *ret_result)
     return NULL;
 }
 
+void gpu_note_alloc(struct gpu *g, uint64_t address, uint64_t size)
+{
+    if (g->checked)
+        shadow_unwrite(&g->written, address - (uint64_t)(uintptr_t)g->memory.base, size);
+}
+
+void gpu_note_write(struct gpu *g, uint64_t address, uint64_t size)
+{
+    if (g->checked)
+        shadow_write(&g->written, address - (uint64_t)(uintptr_t)g->memory.base, size);
+}
+
 SIM_API void gpuparity_sim_stats(struct device_stats *ret_stats);
 SIM_API void gpuparity_sim_stats(struct device_stats *ret_stats)
 {

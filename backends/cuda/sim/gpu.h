@@ -10,6 +10,7 @@
 #include "cuda_api.h"
 #include "fault.h"
 #include "memory.h"
+#include "shadow.h"
 
 /* The simulated card and what a process has on it. One object: the exported API has no handle
  * to keep it in. gpu_enter locks it and gpu_leave unlocks it; everything in between is
@@ -46,6 +47,8 @@ struct gpu {
     struct sim_module *module;   /* owned list */
     struct sim_fault fault;      /* of the last launch that failed */
     CUresult sticky; /* after a fault every call returns it until the context goes */
+    bool checked;              /* GPUPARITY_SIM_CHECK */
+    struct shadow_map written; /* what is known about `memory` then */
     uint64_t instructions, marks, launches;
     uint32_t fused;
     int stack_limit, heap_limit, printf_limit;
@@ -62,6 +65,10 @@ void gpu_context_set(struct sim_context *c);
 /* gpu_enter that also wants a current context and no sticky error. NULL: nothing is locked and
  * *ret_result says why. */
 struct gpu *gpu_use(CUresult *ret_result);
+
+/* Memory that the host has just given out or filled. Nothing happens unless launches are checked. */
+void gpu_note_alloc(struct gpu *g, uint64_t address, uint64_t size);
+void gpu_note_write(struct gpu *g, uint64_t address, uint64_t size);
 
 /* --- modules: module.c -----------------------------------------------------------------------
  */

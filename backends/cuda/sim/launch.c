@@ -119,7 +119,17 @@ static CUresult grid_run(struct gpu *g, const struct launch_request *r, uint8_t 
     memcpy(grid.block, r->block, sizeof grid.block);
     grid.workspace_size = block_workspace_size(&s);
     struct sim_fault fault = {0};
+    struct shadow_map shared = {0};
+    if (g->checked) {
+        uint64_t blocks = (uint64_t)r->grid[0] * r->grid[1] * r->grid[2];
+        if (shadow_init(&shared, s.shared_size + 1) || shadow_begin(&g->written, blocks))
+            return CUDA_ERROR_OUT_OF_MEMORY;
+        s.global_map = &g->written;
+        s.shared_map = &shared;
+        grid.ordered = true;
+    }
     int failed = sim_grid_run(&grid, &g->instructions, &fault);
+    shadow_release(&shared);
     g->marks |= im->marks;
     g->fused += im->fused;
     if (!failed)

@@ -13,10 +13,11 @@ static uint64_t symbol_value(const struct ptx_symbol *s)
                                       : s->address;
 }
 
-static void variable_fill(const struct ptx_symbol *s)
+static void variable_fill(struct gpu *g, const struct ptx_symbol *s)
 {
     uint8_t *at = (uint8_t *)(uintptr_t)s->address;
     memset(at, 0, s->size);
+    gpu_note_write(g, s->address, s->size);
     if (s->bytes)
         memcpy(at, s->bytes, s->size);
     for (const struct ptx_fixup *f = s->fixup; f; f = f->next) {
@@ -56,11 +57,11 @@ static bool memory_place(struct gpu *g, struct ptx_module *m, struct ptx_error *
             return false;
     for (const struct ptx_symbol *s = m->variable; s; s = s->next)
         if (in_memory(s))
-            variable_fill(s);
+            variable_fill(g, s);
     for (const struct ptx_function *f = m->function; f; f = f->next)
         for (const struct ptx_symbol *s = f->variable; s; s = s->next)
             if (in_memory(s))
-                variable_fill(s);
+                variable_fill(g, s);
     return true;
 }
 
