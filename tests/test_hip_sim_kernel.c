@@ -200,7 +200,7 @@ START_TEST(integer_division)
 {
     long long a[N], b[N], c[N];
     uint64_t seed = 14;
-    numbers_fill(1 << 30);
+    numbers_fill(1 << 28);
     run("quotients", numbers_a, numbers_b, numbers_c, 4, N, 0);
     for (int n = 0; n < N; n++)
         ck_assert_int_eq(numbers_c[n],

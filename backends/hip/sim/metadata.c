@@ -124,6 +124,97 @@ static int kernels_read(const msgpack_object *root, struct metadata *ret, char *
     return 0;
 }
 
+/* --- before anything is allocated: no list may claim more items than there are bytes
+ * ----------- */
+
+struct item {
+    uint64_t inside; /* further items it contains */
+    uint64_t skip;   /* bytes behind the tag and the length */
+};
+
+static uint64_t big_endian(const uint8_t *p, unsigned size)
+{
+    uint64_t v = 0;
+    for (unsigned n = 0; n < size; n++)
+        v = v << 8 | p[n];
+    return v;
+}
+
+/* Tags 0xc0 to 0xdf: bytes of the length field, what it counts, or the size of a plain value.
+ */
+static const struct {
+    uint8_t length, extra, plain;
+    enum { COUNTS_BYTES, COUNTS_ITEMS, COUNTS_PAIRS } counts;
+} tags[32] = {[0x04] = {.length = 1},
+              [0x05] = {.length = 2},
+              [0x06] = {.length = 4},
+              [0x07] = {.length = 1, .extra = 1},
+              [0x08] = {.length = 2, .extra = 1},
+              [0x09] = {.length = 4, .extra = 1},
+              [0x0a] = {.plain = 4},
+              [0x0b] = {.plain = 8},
+              [0x0c] = {.plain = 1},
+              [0x0d] = {.plain = 2},
+              [0x0e] = {.plain = 4},
+              [0x0f] = {.plain = 8},
+              [0x10] = {.plain = 1},
+              [0x11] = {.plain = 2},
+              [0x12] = {.plain = 4},
+              [0x13] = {.plain = 8},
+              [0x14] = {.plain = 2},
+              [0x15] = {.plain = 3},
+              [0x16] = {.plain = 5},
+              [0x17] = {.plain = 9},
+              [0x18] = {.plain = 17},
+              [0x19] = {.length = 1},
+              [0x1a] = {.length = 2},
+              [0x1b] = {.length = 4},
+              [0x1c] = {.length = 2, .counts = COUNTS_ITEMS},
+              [0x1d] = {.length = 4, .counts = COUNTS_ITEMS},
+              [0x1e] = {.length = 2, .counts = COUNTS_PAIRS},
+              [0x1f] = {.length = 4, .counts = COUNTS_PAIRS}};
+
+/* The item at `p`; bytes of tag and length in *ret_head. */
+static bool item_read(const uint8_t *p, uint64_t left, struct item *ret, uint64_t *ret_head)
+{
+    const uint8_t tag = p[0];
+    *ret = (struct item){0};
+    *ret_head = 1;
+    if (tag < 0x80 || tag >= 0xe0)
+        return true;
+    if (tag < 0xc0) {
+        ret->inside = tag < 0x90 ? (tag & 15u) * 2 : tag < 0xa0 ? tag & 15u : 0;
+        ret->skip = tag < 0xa0 ? 0 : tag & 31u;
+        return true;
+    }
+    const unsigned n = tag & 31, length = tags[n].length;
+    if (left < 1 + (uint64_t)length)
+        return false;
+    const uint64_t count = big_endian(p + 1, length);
+    *ret_head = 1 + length;
+    ret->skip = tags[n].plain + tags[n].extra + (tags[n].counts == COUNTS_BYTES ? count : 0);
+    ret->inside = tags[n].counts == COUNTS_ITEMS   ? count
+                  : tags[n].counts == COUNTS_PAIRS ? 2 * count
+                                                   : 0;
+    return true;
+}
+
+static bool counts_are_sane(const uint8_t *p, uint64_t left)
+{
+    for (uint64_t waiting = 1; waiting; waiting--) {
+        struct item i;
+        uint64_t head;
+        if (!left || !item_read(p, left, &i, &head) || i.skip > left - head)
+            return false;
+        p += head + i.skip;
+        left -= head + i.skip;
+        waiting += i.inside;
+        if (waiting - 1 > left)
+            return false;
+    }
+    return true;
+}
+
 int metadata_read(const void *bytes, size_t size, struct metadata *ret, char *why,
                   size_t why_size)
 {
@@ -132,7 +223,9 @@ int metadata_read(const void *bytes, size_t size, struct metadata *ret, char *wh
     msgpack_unpacked_init(&m);
     size_t at = 0;
     int r;
-    if (msgpack_unpack_next(&m, bytes, size, &at) != MSGPACK_UNPACK_SUCCESS)
+    if (!counts_are_sane(bytes, size))
+        r = refuse(why, why_size, "a list is longer than the note that holds it");
+    else if (msgpack_unpack_next(&m, bytes, size, &at) != MSGPACK_UNPACK_SUCCESS)
         r = refuse(why, why_size, "not readable as msgpack");
     else
         r = kernels_read(&m.data, ret, why, why_size);
