@@ -2,7 +2,7 @@
 #ifndef GPUPARITY_CUDA_SIM_EXEC_ADDRESS_H
 #define GPUPARITY_CUDA_SIM_EXEC_ADDRESS_H
 
-#include "check.h"
+#include "watch.h"
 #include "exec_inside.h"
 
 /* Addresses of a warp's access: from registers to checked host addresses. */
@@ -192,8 +192,7 @@ static inline int resolve_filled(struct warp *w, const struct inst *i, const str
                                    address[l], bytes);
     int r = space_check(w, i, where, mask, address, bytes);
     if (!r && w->block->launch->global_map && !is_store(i))
-        r = check_access(w, where, mask, address, bytes,
-                         i == where ? check_use(i) : SHADOW_READ, NULL, 0);
+        r = watch_access(w, where, mask, address, bytes, watch_use(i), NULL, 0);
     return r;
 }
 

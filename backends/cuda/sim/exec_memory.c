@@ -76,7 +76,7 @@ LOAD(ld_b64, u64, uint64_t, 64)
             return RUN_FAULT;                                                                  \
         const u##bits *a = LANES##bits(i->b);                                                  \
         if (w->block->launch->global_map &&                                                    \
-            check_access(w, i, mask, address, sizeof(M), SHADOW_WRITE, a, sizeof *a))          \
+            watch_access(w, i, mask, address, sizeof(M), SHADOW_WRITE, a, sizeof *a))          \
             return RUN_FAULT;                                                                  \
         if (mask == UINT32_MAX && consecutive(address, sizeof(M))) {                           \
             M *p = (M *)(uintptr_t)address[0];                                                 \
@@ -256,6 +256,7 @@ EXECUTOR(cp_async)
     uint64_t to[WARP_LANES], from[WARP_LANES];
     struct inst source = *i;
     source.a = i->b;
+    source.exec = EXEC_ld_b32;
     source.space = SPACE_GLOBAL;
     source.flags = i->type2 ? INST_ADDRESS64 : 0;
     source.imm = (uint64_t)(int32_t)i->extra;

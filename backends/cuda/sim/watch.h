@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GPUPARITY_CUDA_SIM_CHECK_H
-#define GPUPARITY_CUDA_SIM_CHECK_H
+#ifndef GPUPARITY_CUDA_SIM_WATCH_H
+#define GPUPARITY_CUDA_SIM_WATCH_H
 
 #include "exec.h"
 #include "shadow.h"
@@ -10,10 +10,10 @@
 
 /* Reports an access of the lanes in `mask` to checked host addresses. `value`, for writes: the
  * bytes of lane l at value + l * stride (NULL: unknown). RUN_NEXT or RUN_FAULT. */
-int check_access(struct warp *w, const struct inst *i, uint32_t mask, const uint64_t *address,
+int watch_access(struct warp *w, const struct inst *i, uint32_t mask, const uint64_t *address,
                  uint32_t bytes, enum shadow_use use, const void *value, size_t stride);
 
 /* How an instruction uses memory. */
-enum shadow_use check_use(const struct inst *i);
+enum shadow_use watch_use(const struct inst *i);
 
 #endif

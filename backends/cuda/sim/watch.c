@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "check.h"
+#include "watch.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum shadow_use check_use(const struct inst *i)
+enum shadow_use watch_use(const struct inst *i)
 {
     switch (i->exec) {
     case EXEC_atom:
@@ -40,7 +40,7 @@ static int finding_fault(struct warp *w, const struct inst *i, uint32_t lane, co
         f->other.block, f->other.warp, line);
 }
 
-int check_access(struct warp *w, const struct inst *i, uint32_t mask, const uint64_t *address,
+int watch_access(struct warp *w, const struct inst *i, uint32_t mask, const uint64_t *address,
                  uint32_t bytes, enum shadow_use use, const void *value, size_t stride)
 {
     const struct launch_state *s = w->block->launch;
