@@ -9,6 +9,7 @@ enum shadow_use watch_use(const struct inst *i)
     switch (i->exec) {
     case EXEC_atom:
         return SHADOW_ATOMIC;
+    case EXEC_st_vector:
     case EXEC_cp_async:
     case EXEC_wmma_store:
     case EXEC_stmatrix:
