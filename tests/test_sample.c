@@ -7,7 +7,7 @@
 
 /* Everything here is compared with its definition, by counting. */
 
-enum { N_MAX = 3000 };
+enum { N_MAX = 3000, STYLES = 6 };
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -29,8 +29,10 @@ static double some_value(uint64_t *state, int style)
         return ldexp(r & 1 ? u : -u, (int)(r / 2 % 500) - 100);
     case 3:
         return r % 5 ? 0.0 : -0.0;
-    default:
+    case 4:
         return 1 + (double)(r % 9) * 0x1p-52;
+    default:
+        return ldexp(u - 0.5, r % 16 ? 0 : -200); /* too small for a cell of its own */
     }
 }
 
@@ -121,7 +123,7 @@ START_TEST(distances)
     static const int sizes[][2] = {{1, 1}, {7, 5}, {400, 400}, {300, 500}};
     for (int i = 0; i < 4; i++) {
         int n = sizes[i][0], m = sizes[i][1];
-        struct sample a = make(_i, n, 3, x), b = make(i == 2 ? _i : (_i + 1) % 5, m, 4, y);
+        struct sample a = make(_i, n, 3, x), b = make(i == 2 ? _i : (_i + 1) % STYLES, m, 4, y);
         memcpy(all, x, (size_t)n * sizeof *x);
         memcpy(all + n, y, (size_t)m * sizeof *y);
         qsort(all, (size_t)(n + m), sizeof *all, compare_doubles);
@@ -212,9 +214,9 @@ int main(void)
 {
     Suite *s = suite_create("sample");
     TCase *t = tcase_create("sample");
-    tcase_add_loop_test(t, order_and_quantiles, 0, 5);
-    tcase_add_loop_test(t, chosen_quantiles, 0, 5);
-    tcase_add_loop_test(t, distances, 0, 5);
+    tcase_add_loop_test(t, order_and_quantiles, 0, STYLES);
+    tcase_add_loop_test(t, chosen_quantiles, 0, STYLES);
+    tcase_add_loop_test(t, distances, 0, STYLES);
     tcase_add_test(t, empty);
     tcase_add_loop_test(t, cells, 0, 5);
     tcase_add_test(t, p_value);
