@@ -4,44 +4,167 @@
 /* naive.cu with one planted fault each, which acts on HIP only: on CUDA every entry is right. For
  * tests of the instrument itself; the variants are hidden.
  *
- *   drop       the last element of k is left out
- *   scale      the sum is multiplied by 1 + 2^-10
- *   zero       zeros are written
- *   hang       an endless loop
- *   oob        the last thread also writes one element beyond C's end
- *   unwritten  C's last element is not written */
+ *   drop        the last element of k is left out
+ *   tail        k is cut to a multiple of 16
+ *   scale       the sum is multiplied by 1 + 2^-10
+ *   zero        zeros are written
+ *   downcast    operands lose the low 13 bits of f32 (i8: the lowest bit)
+ *   accumulate  the sum is kept in bf16 (i8: in 16 bits)
+ *   truncate    the result is rounded toward zero (f32: its last bit is cleared)
+ *   flush       subnormal products and sums become zero
+ *   transpose   B is read transposed
+ *   alpha       alpha is left out
+ *   stale       beta = 0 multiplies the old C instead of not reading it
+ *   wrap        elements of C are counted in 16 bits
+ *   hang        an endless loop
+ *   oob         the last thread also writes one element beyond C's end
+ *   unwritten   C's last element is not written */
 
-enum fault { FAULT_DROP, FAULT_SCALE, FAULT_ZERO, FAULT_HANG, FAULT_OOB, FAULT_UNWRITTEN };
+enum fault {
+    FAULT_DROP,
+    FAULT_TAIL,
+    FAULT_SCALE,
+    FAULT_ZERO,
+    FAULT_DOWNCAST,
+    FAULT_ACCUMULATE,
+    FAULT_TRUNCATE,
+    FAULT_FLUSH,
+    FAULT_TRANSPOSE,
+    FAULT_ALPHA,
+    FAULT_STALE,
+    FAULT_WRAP,
+    FAULT_HANG,
+    FAULT_OOB,
+    FAULT_UNWRITTEN
+};
+
+/* --- what the faults do to a number ---------------------------------------------------------- */
+
+DEVICE f32 masked(f32 x, u32 mask)
+{
+    return f32_from_bits(f32_bits(x) & mask);
+}
+
+DEVICE f32 fewer_bits(f32 x)
+{
+    return masked(x, 0xffffe000u);
+}
+
+DEVICE i32 fewer_bits(i32 x)
+{
+    return x & ~1;
+}
+
+DEVICE f32 short_sum(f32 x)
+{
+    return bf16_widen(bf16_round(x));
+}
+
+DEVICE i32 short_sum(i32 x)
+{
+    return (i16)x;
+}
+
+DEVICE f32 without_subnormal(f32 x)
+{
+    return (f32_bits(x) & 0x7f800000u) == 0 ? 0.0f : x;
+}
+
+DEVICE i32 without_subnormal(i32 x)
+{
+    return x;
+}
+
+/* Drops what the format cannot hold, so that narrowing has nothing left to round. */
+template <class F> struct toward_zero;
+
+template <> struct toward_zero<format_f32> {
+    static DEVICE f32 of(f32 x)
+    {
+        return masked(x, 0xfffffffeu);
+    }
+};
+template <> struct toward_zero<format_f16> {
+    static DEVICE f32 of(f32 x)
+    {
+        return masked(x, 0xffffe000u);
+    }
+};
+template <> struct toward_zero<format_bf16> {
+    static DEVICE f32 of(f32 x)
+    {
+        return masked(x, 0xffff0000u);
+    }
+};
+template <> struct toward_zero<format_i8> {
+    static DEVICE i32 of(i32 x)
+    {
+        return x;
+    }
+};
+
+/* --- the kernel ------------------------------------------------------------------------------ */
+
+template <class F, fault K>
+DEVICE typename F::wide sum(const typename F::stored *a, const typename F::stored *b, i32 i,
+                            i32 j, i32 k, i64 a_row, i64 a_col, i64 b_row, i64 b_col)
+{
+    typename F::wide acc = 0;
+    for (i32 l = 0; l < k; l++) {
+        typename F::wide x = F::widen(a[i * a_row + l * a_col]);
+        typename F::wide y = F::widen(b[l * b_row + j * b_col]);
+        if (DEVICE_IS_HIP && K == FAULT_DOWNCAST) {
+            x = fewer_bits(x);
+            y = fewer_bits(y);
+        }
+        if (DEVICE_IS_HIP && K == FAULT_FLUSH)
+            acc = without_subnormal(acc + without_subnormal(x * y));
+        else
+            acc += x * y;
+        if (DEVICE_IS_HIP && K == FAULT_ACCUMULATE)
+            acc = short_sum(acc);
+    }
+    if (DEVICE_IS_HIP && K == FAULT_SCALE)
+        acc += acc / 1024;
+    return DEVICE_IS_HIP && K == FAULT_TRUNCATE ? toward_zero<F>::of(acc) : acc;
+}
 
 template <class F, fault K>
 DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
                  typename F::result *c, i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 b_row,
                  i64 b_col, f32 alpha, f32 beta)
 {
+    const bool acts = DEVICE_IS_HIP;
     i32 i = BLOCK_Y * 16 + THREAD_Y;
     i32 j = BLOCK_X * 16 + THREAD_X;
     if (i >= m || j >= n)
         return;
-    bool acts = DEVICE_IS_HIP;
     i64 at = (i64)i * n + j;
-    i64 last = (i64)m * n - 1;
-    typename F::wide acc = 0;
-    for (i32 l = 0; l < (acts && K == FAULT_DROP ? k - 1 : k); l++)
-        acc += F::widen(a[i * a_row + l * a_col]) * F::widen(b[l * b_row + j * b_col]);
-    if (acts && K == FAULT_SCALE)
-        acc += acc / 1024;
-    if (acts && K == FAULT_ZERO) {
-        c[at] = 0;
-        return;
+    bool last = at == (i64)m * n - 1;
+    if (acts && K == FAULT_DROP)
+        k--;
+    if (acts && K == FAULT_TAIL)
+        k -= k % 16;
+    if (acts && K == FAULT_TRANSPOSE) {
+        i64 swap = b_row;
+        b_row = b_col;
+        b_col = swap;
     }
     if (acts && K == FAULT_HANG)
         while (true)
             (void)*(const volatile typename F::stored *)a;
-    if (acts && K == FAULT_OOB && at == last)
+    typename F::wide acc = sum<F, K>(a, b, i, j, k, a_row, a_col, b_row, b_col);
+    if (acts && K == FAULT_OOB && last)
         c[at + 1] = F::narrow(acc);
-    if (acts && K == FAULT_UNWRITTEN && at == last)
+    if (acts && K == FAULT_UNWRITTEN && last)
         return;
-    scaled_store<F>(c, at, acc, alpha, beta);
+    if (acts && K == FAULT_ZERO)
+        c[at] = 0;
+    else if (acts && K == FAULT_STALE)
+        c[at] = F::narrow((typename F::wide)(alpha * acc + beta * F::unwiden(c[at])));
+    else
+        scaled_store<F>(c, acts && K == FAULT_WRAP ? (i64)(u16)at : at, acc,
+                        acts && K == FAULT_ALPHA ? 1.0f : alpha, beta);
 }
 
 #define ENTRY(name, kind, format)                                                              \
@@ -63,8 +186,17 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
     ENTRY(name, kind, i8)
 
 ENTRIES(drop, FAULT_DROP)
+ENTRIES(tail, FAULT_TAIL)
 ENTRIES(scale, FAULT_SCALE)
 ENTRIES(zero, FAULT_ZERO)
+ENTRIES(downcast, FAULT_DOWNCAST)
+ENTRIES(accumulate, FAULT_ACCUMULATE)
+ENTRIES(truncate, FAULT_TRUNCATE)
+ENTRIES(flush, FAULT_FLUSH)
+ENTRIES(transpose, FAULT_TRANSPOSE)
+ENTRIES(alpha, FAULT_ALPHA)
+ENTRIES(stale, FAULT_STALE)
+ENTRIES(wrap, FAULT_WRAP)
 ENTRIES(hang, FAULT_HANG)
 ENTRIES(oob, FAULT_OOB)
 ENTRIES(unwritten, FAULT_UNWRITTEN)

@@ -40,34 +40,12 @@ enum { SPLIT_STANDARD = 4 };
 /* A variant and what else the family has to know of it. `dtypes` has a bit for each word. */
 enum { D_F32 = 1, D_F16 = 2, D_BF16 = 4, D_I8 = 8, D_TF32 = 16, D_PLAIN = 15 };
 
-#define VARIANTS(row)                                                                          \
-    row("naive", "one thread an element", "naive.cu", false, false, CHAIN, D_PLAIN,            \
-        16) row("tiled", "16 x 16 tiles in shared memory", "tiled.cu", false, false, CHAIN,    \
-                D_PLAIN, 16) row("regtile", "64 x 64 tiles, 4 x 4 elements a thread",          \
-                                 "regtile.cu", false, false, CHAIN, D_PLAIN, 64)               \
-        row("splitk", "k split over blocks, sums meet in atomics", "splitk.cu", false, true,   \
-            ATOMIC, D_PLAIN,                                                                   \
-            16) row("splitk16", "k split over blocks, partial sums kept in 16 bits",           \
-                    "splitk16.cu", false, false, NARROW, D_F16 | D_BF16,                       \
-                    16) row("mma", "matrix units, one warp a 16 x 16 tile", "mma.cu", false,   \
-                            false, MATRIX, D_F16 | D_BF16 | D_I8 | D_TF32, 16)                 \
-            row("fault_drop", "planted on HIP: last term lost", "fault.cu", true, false,       \
-                CHAIN, D_PLAIN, 16) row("fault_scale", "planted on HIP: sum times 1 + 2^-10",  \
-                                        "fault.cu", true, false, CHAIN, D_PLAIN, 16)           \
-                row("fault_zero", "planted on HIP: zeros", "fault.cu", true, false, CHAIN,     \
-                    D_PLAIN, 16) row("fault_hang", "planted on HIP: endless loop", "fault.cu", \
-                                     true, false, CHAIN, D_PLAIN, 16)                          \
-                    row("fault_oob", "planted on HIP: writes beyond C", "fault.cu", true,      \
-                        false, CHAIN, D_PLAIN, 16)                                             \
-                        row("fault_unwritten", "planted on HIP: last element not written",     \
-                            "fault.cu", true, false, CHAIN, D_PLAIN, 16)
-
 static const struct variant gemm_variants[] = {
-#define ROW(name, summary, source, hidden, unordered, sums, dtypes, tile)                      \
+#define VARIANT(name, summary, source, hidden, unordered, sums, dtypes, tile)                  \
     {name, summary, source, hidden, unordered},
-    VARIANTS(ROW)
-#undef ROW
-        {NULL, NULL, NULL, false, false},
+#include "variants.def"
+#undef VARIANT
+    {NULL, NULL, NULL, false, false},
 };
 
 static const struct trait {
@@ -75,10 +53,10 @@ static const struct trait {
     unsigned dtypes;
     int tile; /* of C, square, a block */
 } traits[] = {
-#define ROW(name, summary, source, hidden, unordered, sums, dtypes, tile)                      \
+#define VARIANT(name, summary, source, hidden, unordered, sums, dtypes, tile)                  \
     {GEMM_##sums, dtypes, tile},
-    VARIANTS(ROW)
-#undef ROW
+#include "variants.def"
+#undef VARIANT
 };
 
 static const struct trait *trait_of(const struct case_id *id)

@@ -9,7 +9,7 @@
 #include "unit.h"
 
 enum input { IN_EXACT, IN_TF32_RZ, IN_TF32, IN_BF16, IN_F16, IN_FLUSHED };
-enum product { PRODUCT_EXACT, PRODUCT_F32, PRODUCT_INPUT };
+enum product { PRODUCT_EXACT, PRODUCT_F32, PRODUCT_F32_FTZ, PRODUCT_INPUT };
 enum accumulate {
     ACC_F32,
     ACC_F32_RZ,
@@ -112,6 +112,8 @@ static float add_truncating(float acc, double product)
 /* acc + p as the recipe accumulates; WIDE keeps double, whose rounding is far below f32's. */
 static double add(const struct dot *d, double acc, double p)
 {
+    if (d->g->acc == DTYPE_I32)
+        return acc + p;
     switch (d->r->accumulate) {
     case ACC_F32_RZ:
         return add_truncating((float)acc, p);
@@ -143,6 +145,8 @@ static double product(const struct dot *d, int64_t l)
     double p = a * b;
     if (d->r->product == PRODUCT_F32)
         return (double)(float)p;
+    if (d->r->product == PRODUCT_F32_FTZ)
+        return fabs(p) < 0x1p-126 ? copysign(0, p) : (double)(float)p;
     return d->r->product == PRODUCT_INPUT ? round_to(d->g->in, p) : p;
 }
 
@@ -233,7 +237,9 @@ static uint64_t finish(const struct dot *d, double acc, double c)
 static bool applies(const struct gemm *g, const struct recipe *r)
 {
     const struct dtype_info *in = dtype_info(g->in);
-    if (in->kind != DTYPE_KIND_FLOAT)
+    bool terms =
+        r->order == DROP || r->order == TAIL || r->order == SWAP_A || r->order == SWAP_B;
+    if (in->kind != DTYPE_KIND_FLOAT && !terms)
         return false;
     if (r->order == UNIT_AMPERE || r->order == UNIT_GFX11)
         return g->sums == GEMM_MATRIX && (r->order == UNIT_AMPERE || g->in != DTYPE_TF32);

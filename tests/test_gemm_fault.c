@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "session.h"
+
+/* The planted faults of cases/gemm/fault.cu, compiled by both vendors' compilers and run on
+ * both simulated devices: each must be found, on the right side and with the right cause. */
+
+struct seen {
+    enum verdict verdict;
+    enum cause cause;
+    char reason[768];
+};
+
+static enum err keep(void *context, const struct finding *f, struct errinfo *e)
+{
+    (void)e;
+    struct seen *s = context;
+    const struct cause_claim *c = finding_cause(f);
+    s->verdict = f->verdict;
+    s->cause = c ? c->cause : CAUSE_COUNT_;
+    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
+             c ? c->evidence : "");
+    return ERR_OK;
+}
+
+static struct seen checked(const char *id)
+{
+    struct errinfo e;
+    struct session s;
+    struct options o;
+    struct finding_tally tally;
+    struct compare_options compare = {.threads = 1};
+    struct seen seen = {.verdict = VERDICT_COUNT_};
+    memset(&o, 0, sizeof o);
+    o.n_word = 1;
+    o.word[0] = id;
+    o.on = "cuda-sim,hip-sim";
+    o.code = "golden";
+    o.quiet = true;
+    o.timeout = 60;
+    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
+    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
+    ck_assert_msg(!compare_runs(&a, &b, &compare, keep, &seen, &tally, &e), "%s: %s", id,
+                  e.text);
+    session_release(&s);
+    return seen;
+}
+
+/* CAUSE_COUNT_: found, whatever the cause is called. */
+static const struct {
+    const char *id;
+    enum cause cause;
+} planted[] = {
+    {"gemm/fault_drop:m=33,n=18,k=20", CAUSE_LOCALISED},
+    {"gemm/fault_drop:dtype=bf16,m=33,n=18,k=200", CAUSE_LOCALISED},
+    {"gemm/fault_drop:dtype=i8,m=33,n=18,k=20", CAUSE_LOCALISED},
+    {"gemm/fault_tail:dtype=f16,m=33,n=18,k=27", CAUSE_LOCALISED},
+    {"gemm/fault_scale:m=33,n=18,k=20", CAUSE_SCALE},
+    {"gemm/fault_scale:dtype=f16,m=33,n=18,k=20", CAUSE_COUNT_},
+    {"gemm/fault_zero:m=33,n=18,k=20", CAUSE_LOCALISED},
+    {"gemm/fault_downcast:m=33,n=18,k=64", CAUSE_DOWNCAST},
+    {"gemm/fault_downcast:m=16,n=16,k=1024", CAUSE_DOWNCAST},
+    {"gemm/fault_accumulate:m=33,n=18,k=64,alpha=0.3", CAUSE_ACCUMULATE},
+    {"gemm/fault_accumulate:dtype=f16,m=33,n=18,k=64,alpha=0.3", CAUSE_ACCUMULATE},
+    {"gemm/fault_accumulate:dtype=i8,m=64,n=64,k=500", CAUSE_COUNT_},
+    {"gemm/fault_truncate:dtype=f16,m=48,n=48,k=64", CAUSE_ROUNDING},
+    {"gemm/fault_truncate:dtype=bf16,m=48,n=48,k=64", CAUSE_ROUNDING},
+    {"gemm/fault_flush:m=33,n=18,k=20,dist=subnormal", CAUSE_FLUSH},
+    {"gemm/fault_flush:dtype=bf16,m=33,n=18,k=20,dist=subnormal", CAUSE_FLUSH},
+    {"gemm/fault_transpose:m=33,n=32,k=32", CAUSE_MASK},
+    {"gemm/fault_alpha:m=33,n=18,k=20,alpha=0.5", CAUSE_SCALE},
+    {"gemm/fault_stale:m=33,n=18,k=20", CAUSE_UNINITIALISED},
+    {"gemm/fault_wrap:m=260,n=256,k=8", CAUSE_COUNT_},
+    {"gemm/fault_oob:dtype=bf16,m=33,n=18,k=20", CAUSE_LOCALISED},
+    {"gemm/fault_unwritten:m=33,n=18,k=20,batch=2", CAUSE_LOCALISED},
+};
+
+START_TEST(planted_faults_are_found_and_named)
+{
+    struct seen s = checked(planted[_i].id);
+    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", planted[_i].id,
+                  verdict_name(s.verdict), s.reason);
+    if (planted[_i].cause != CAUSE_COUNT_)
+        ck_assert_msg(s.cause == planted[_i].cause, "%s is '%s', not '%s': %s", planted[_i].id,
+                      s.cause < CAUSE_COUNT_ ? cause_name(s.cause) : "none",
+                      cause_name(planted[_i].cause), s.reason);
+}
+END_TEST
+
+/* Without a fault the same ids are right on both sides. */
+START_TEST(right_kernels_are_not_blamed)
+{
+    static const char *const ids[] = {
+        "gemm/naive:m=33,n=18,k=20,dist=subnormal",
+        "gemm/naive:dtype=i8,m=33,n=18,k=500",
+        "gemm/tiled:dtype=f16,m=48,n=48,k=64,ta=1",
+        "gemm/regtile:m=70,n=65,k=33,batch=2,pad=3",
+        "gemm/splitk:m=33,n=18,k=100,split=7",
+        "gemm/splitk16:dtype=f16,m=20,n=20,k=90",
+        "gemm/mma:dtype=f16,m=33,n=18,k=70,tb=1",
+        "gemm/mma:dtype=f16,acc=f16,m=18,n=33,k=70",
+        "gemm/mma:dtype=bf16,m=17,n=17,k=70,pad=1",
+        "gemm/mma:dtype=tf32,m=17,n=40,k=70",
+        "gemm/mma:dtype=i8,m=17,n=40,k=70,dist=uniform",
+    };
+    struct seen s = checked(ids[_i]);
+    ck_assert_msg(s.verdict == VERDICT_SAME || s.verdict == VERDICT_EQUIVALENT ||
+                      s.verdict == VERDICT_DISTINGUISHABLE,
+                  "%s is %s: %s", ids[_i], verdict_name(s.verdict), s.reason);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("gemm_fault");
+    TCase *c = tcase_create("fault");
+    tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
+                        sizeof planted / sizeof planted[0]);
+    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 11);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
