@@ -75,7 +75,7 @@ static void entry_load(struct casecode *c, const struct case_id *id, struct case
     enum err err = codestore_load(b, b->arch, id, &n->code, &e);
     n->status = !err ? RECORD_OK : err == ERR_MISSING ? RECORD_SKIPPED : RECORD_BUILD_FAILED;
     if (err)
-        snprintf(n->reason, sizeof n->reason, "%s%s%.180s", e.text, c->probed ? "; " : "",
+        snprintf(n->reason, sizeof n->reason, "%s%s%.180s", e.text, c->probed ? ", and " : "",
                  c->probe_words);
 }
 

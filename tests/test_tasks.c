@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -17,6 +18,8 @@ static void task(void *context, int64_t i)
     int now = atomic_fetch_add(&b->running, 1) + 1, most = atomic_load(&b->most);
     while (now > most && !atomic_compare_exchange_weak(&b->most, &most, now))
         continue;
+    for (int pause = 0; i % 50 == 0 && pause < 200; pause++)
+        sched_yield(); /* so that others get to run beside this one */
     atomic_fetch_add(&b->done[i], 1);
     atomic_fetch_sub(&b->running, 1);
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "check.h"
+
 uint8_t *address_global(struct wave *w, const struct access *a, int lane, uint64_t address)
 {
     if (!sim_memory_ok(w->block->memory, address, a->size)) {
@@ -72,7 +74,7 @@ int address_lanes(struct wave *w, const struct access *a, uint8_t *ret_pointer[W
         if (!ret_pointer[lane])
             return WAVE_FAULT;
     }
-    return WAVE_GOES_ON;
+    return w->block->check ? check_access(w, a, ret_pointer) : WAVE_GOES_ON;
 }
 
 int address_ds(struct wave *w, const struct access *a, uint32_t offset,
@@ -85,7 +87,7 @@ int address_ds(struct wave *w, const struct access *a, uint32_t offset,
         if (!ret_pointer[lane])
             return WAVE_FAULT;
     }
-    return WAVE_GOES_ON;
+    return w->block->check ? check_access(w, a, ret_pointer) : WAVE_GOES_ON;
 }
 
 static uint32_t extended(uint32_t old, const uint8_t *p, unsigned bytes, enum mem_extend extend)

@@ -14,6 +14,7 @@ struct access {
     uint32_t size; /* bytes a lane */
     uint32_t mask; /* active lanes */
     bool writes;
+    unsigned data;    /* first register a store writes; WAVE_VGPRS: not known */
     const char *what; /* "reads", "writes", "updates" */
 };
 

@@ -129,7 +129,7 @@ void __hipRegisterManagedVar(void *binary, void **pointer, void *initial, const 
     (void)alignment;
     void *memory = NULL;
     if (hipMalloc(&memory, size) == hipSuccess && memory) {
-        memcpy(memory, initial, size);
+        hipMemcpy(memory, initial, size, 1);
         *pointer = memory;
     }
     symbol_add(binary, pointer, name, size, pointer);

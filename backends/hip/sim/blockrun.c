@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blockrun.h"
 
+#include "check.h"
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,6 +27,7 @@ enum {
 /* What lies at the start of a workspace; LDS, waves and registers follow. */
 struct workspace {
     struct block block;
+    struct check_block check;
     uint8_t *scratch; /* mapped on first use */
     size_t scratch_bytes;
 };
@@ -61,12 +65,18 @@ static struct wave *wave_at(void *workspace, unsigned n)
                                    n * wave_bytes());
 }
 
-void block_workspace_release(void *workspace)
+static void scratch_unmap(struct workspace *s)
 {
-    struct workspace *s = workspace;
     if (s->scratch)
         munmap(s->scratch, s->scratch_bytes);
     s->scratch = NULL;
+}
+
+void block_workspace_release(void *workspace)
+{
+    struct workspace *s = workspace;
+    scratch_unmap(s);
+    check_block_release(&s->check);
 }
 
 static uint32_t scratch_size(const struct kernel *k)
@@ -81,7 +91,7 @@ static int scratch_map(struct workspace *s, uint32_t size, unsigned waves, struc
     const size_t bytes = (size_t)size * WAVE_LANES * waves;
     if (!bytes || s->scratch_bytes >= bytes)
         return 0;
-    block_workspace_release(s);
+    scratch_unmap(s);
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (p == MAP_FAILED)
@@ -185,6 +195,12 @@ static int block_start(struct workspace *s, const struct block_launch *b, const 
     memset(lds, POISON, s->block.lds_size);
     if (scratch_map(s, s->block.scratch_size, waves_of(b), f))
         return 1;
+    if (p->check) {
+        const uint64_t number = ((uint64_t)id[2] * p->grid[1] + id[1]) * p->grid[0] + id[0];
+        if (check_block_begin(&s->check, p->check, number, s->block.lds_size))
+            return sim_fault_set(f, SIM_FAULT_NOMEM, "no memory to check a block");
+        s->block.check = &s->check;
+    }
     for (unsigned n = 0; n < waves_of(b); n++)
         wave_start(s, b, n, id);
     return 0;
@@ -193,9 +209,32 @@ static int block_start(struct workspace *s, const struct block_launch *b, const 
 /* --- waves in turn
  * ---------------------------------------------------------------------------- */
 
+/* A barrier has one place in the code, where all waves meet. */
+static int barrier_check(struct workspace *s, unsigned waves)
+{
+    struct wave *first = NULL;
+    for (unsigned n = 0; n < waves; n++) {
+        struct wave *w = wave_at(s, n);
+        if (w->event != WAVE_BARRIER)
+            continue;
+        first = first ? first : w;
+        if (w->pc == first->pc)
+            continue;
+        char text[160];
+        snprintf(
+            text, sizeof text,
+            "wave %u waits at the barrier before code + 0x%x, wave %u at the one before code "
+            "+ 0x%x: not all threads reach the same barrier",
+            first->number, 4 * first->pc, w->number, 4 * w->pc);
+        return wave_fault(w, NULL, SIM_FAULT_BARRIER, -1, 0, text);
+    }
+    return 0;
+}
+
 /* All waves that have not ended wait at a barrier: on they go. */
 static void barrier_release(struct workspace *s, unsigned waves)
 {
+    s->check.interval++;
     for (unsigned n = 0; n < waves; n++)
         if (wave_at(s, n)->event == WAVE_BARRIER)
             wave_at(s, n)->event = WAVE_GOES_ON;
@@ -242,6 +281,8 @@ int block_run(void *context, void *workspace, const uint32_t id[3],
         return 1;
     do {
         if (round_run(s, waves, turn, instructions, &r))
+            return 1;
+        if (!r.running && s->block.check && barrier_check(s, waves))
             return 1;
         if (!r.running)
             barrier_release(s, waves);

@@ -110,6 +110,7 @@ static int memory_fill(struct loader *l)
     if (!l->object->base)
         return refuse(l, "no room for a code object of %llu bytes",
                       (unsigned long long)l->span);
+    l->object->size = l->span;
     memset((void *)(uintptr_t)l->object->base, 0, l->span);
     return segments(l, segment_copy);
 }

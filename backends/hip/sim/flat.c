@@ -10,6 +10,7 @@ static struct access access_of(const struct wave *w, const struct inst *i, bool 
                            .size = i->code->bytes,
                            .mask = w->s[WAVE_EXEC],
                            .writes = writes,
+                           .data = writes ? i->src[0].index : WAVE_VGPRS,
                            .what = what};
 }
 

@@ -12,6 +12,7 @@ static struct access access_of(const struct wave *w, const struct inst *i, bool 
                            .size = i->code->bytes,
                            .mask = w->s[WAVE_EXEC],
                            .writes = writes,
+                           .data = writes ? i->src[0].index : WAVE_VGPRS,
                            .what = what};
 }
 
@@ -61,7 +62,9 @@ int exec_ds_store2(struct wave *w, const struct inst *i)
     uint8_t *first[WAVE_LANES], *second[WAVE_LANES];
     uint32_t offset[2];
     offsets(i, a.size, i->code->detail, offset);
-    if (address_ds(w, &a, offset[0], first) || address_ds(w, &a, offset[1], second))
+    struct access b = a;
+    b.data = i->src[1].index;
+    if (address_ds(w, &a, offset[0], first) || address_ds(w, &b, offset[1], second))
         return WAVE_FAULT;
     lanes_write(w, first, a.mask, i->src[0].index, a.size, false);
     lanes_write(w, second, a.mask, i->src[1].index, a.size, false);

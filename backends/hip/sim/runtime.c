@@ -16,8 +16,13 @@ struct runtime *runtime_get(void)
 {
     struct runtime *r = &card;
     pthread_mutex_lock(&r->lock);
-    if (!r->ready)
-        r->ready = sim_memory_init(&r->memory, card_memory) == 0;
+    if (!r->ready && sim_memory_init(&r->memory, card_memory) == 0) {
+        int error;
+        r->check = check_open(&r->memory, &error);
+        r->ready = error == 0;
+        if (error)
+            sim_memory_release(&r->memory);
+    }
     pthread_mutex_unlock(&r->lock);
     return r->ready ? r : NULL;
 }
@@ -68,6 +73,7 @@ int runtime_module_load(struct runtime *r, const void *bytes, size_t size,
         runtime_explain(r, why);
         return strstr(why, "for another GPU") ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
     }
+    check_wrote(r->check, m->object.base, m->object.size);
     pthread_mutex_lock(&r->lock);
     m->next = r->modules;
     r->modules = m;
@@ -128,7 +134,8 @@ int runtime_launch(struct runtime *r, struct ihipModuleSymbol_t *f, const uint32
                                      .block = {block[0], block[1], block[2]},
                                      .dynamic_lds = dynamic_lds,
                                      .args = args,
-                                     .args_size = args_size};
+                                     .args_size = args_size,
+                                     .check = r->check};
     struct sim_fault fault;
     uint64_t instructions = 0;
     /* one launch at a time, as on one queue */
