@@ -224,7 +224,7 @@ enum err folder_open(struct folder *f, const char *path, bool resume, bool repla
 
 static void remove_empty(const struct folder *f)
 {
-    if (!f->empty || f->count > 0 || f->lock_fd <= 0)
+    if (!f->empty || f->count > 0 || f->lock_fd < 0)
         return;
     unlinkat(f->folder_fd, "lock", 0);
     rmdir(f->folder);
@@ -238,11 +238,11 @@ void folder_close(struct folder *f)
     free(f->cases);
     free(f->path);
     free(f->folder);
-    if (f->base_fd > 0)
+    if (f->base_fd >= 0)
         close(f->base_fd);
-    if (f->lock_fd > 0)
+    if (f->lock_fd >= 0)
         close(f->lock_fd);
-    if (f->folder_fd > 0)
+    if (f->folder_fd >= 0)
         close(f->folder_fd);
     *f = (struct folder){0};
 }

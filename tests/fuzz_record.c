@@ -11,8 +11,8 @@
  *
  *   fuzz_record FILE...
  *
- * With libFuzzer (-DFUZZ_LIBFUZZER -fsanitize=fuzzer,address; see docs/record.md) the bytes are
- * walked in this process instead of a child, for coverage: a crash whose top frames are in
+ * With libFuzzer (-DFUZZ_LIBFUZZER -fsanitize=fuzzer,undefined; see docs/record.md) the bytes
+ * are walked in this process instead of a child, for coverage: a crash whose top frames are in
  * libhdf5 is the library's, and one that guard.h exists for. */
 
 static void read_case(struct record *r, int run, int64_t i, struct errinfo *e)
