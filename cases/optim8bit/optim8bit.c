@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "optim8bit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The computations of bitsandbytes: blockwise quantization, and optimizers whose state is kept
+ * in quantized blocks. One code book goes to both vendors as an input. */
+
+static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
+static const char *const book_words[] = {"dynamic", "udynamic", "linear", "ulinear",
+                                         "nf4",     "fp4",      NULL};
+
+static const struct param params[] = {
+    [P_DTYPE] = {"dtype", "format of x, y, parameters and gradients", PARAM_WORD, 0, 0,
+                 dtype_words, "f32", false},
+    [P_BOOK] = {"book", "code book", PARAM_WORD, 0, 0, book_words, "dynamic", true},
+    [P_N] = {"n", "elements", PARAM_INT, 1, 1 << 26, NULL, "4096", false},
+    [P_BLOCK] = {"block", "elements that share a scale", PARAM_INT, 32, 4096, NULL, "256",
+                 true},
+    {NULL},
+};
+
+static const unsigned group_params[] = {
+    [GROUP_QUANTIZE] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_BLOCK,
+    [GROUP_DEQUANTIZE] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_BLOCK,
+};
+
+/*    name, summary, source, hidden, group, rule */
+#define VARIANTS(row)                                                                          \
+    row("quantize", "blockwise quantization and back", "quantize.cu", false, QUANTIZE,         \
+        NONE) row("dequantize", "codes to numbers", "quantize.cu", false, DEQUANTIZE, NONE)    \
+        row("fault_swap", "planted on HIP: scales of neighbouring blocks swapped",             \
+            "quantize.cu", true, QUANTIZE,                                                     \
+            NONE) row("fault_half", "planted on HIP: absmax of half a block", "quantize.cu",   \
+                      true, QUANTIZE, NONE)                                                    \
+            row("fault_entry", "planted on HIP: one entry of the book is its neighbour's",     \
+                "quantize.cu", true, QUANTIZE, NONE)                                           \
+                row("fault_linear", "planted on HIP: codes of a linear book", "quantize.cu",   \
+                    true, QUANTIZE, NONE) row("fault_tie", "planted on HIP: a tie goes up",    \
+                                              "quantize.cu", true, QUANTIZE, NONE)             \
+                    row("fault_cut", "planted on HIP: the value below, not the nearest",       \
+                        "quantize.cu", true, QUANTIZE, NONE)
+
+static const struct variant variants[] = {
+#define ROW(name, summary, source, hidden, group, rule) {name, summary, source, hidden, false},
+    VARIANTS(ROW)
+#undef ROW
+        {NULL, NULL, NULL, false, false},
+};
+
+static const struct trait traits[] = {
+#define ROW(name, summary, source, hidden, group, rule) {GROUP_##group, RULE_##rule},
+    VARIANTS(ROW)
+#undef ROW
+};
+
+const struct trait *trait_of(const struct case_id *id)
+{
+    return &traits[id->variant - variants];
+}
+
+enum dtype dtype_of(const struct case_id *id)
+{
+    return dtype_find(dtype_words[id->value[P_DTYPE].i]);
+}
+
+enum book_kind book_of(const struct case_id *id)
+{
+    return (enum book_kind)id->value[P_BOOK].i;
+}
+
+/* --- building a plan -------------------------------------------------------------------------
+ */
+
+int plan_tensor(struct case_plan *p, const char *name, enum tensor_role role, enum dtype d,
+                int rank, const int64_t *dim, enum dist dist)
+{
+    struct case_tensor *t = &p->tensor[p->n_tensor];
+    *t = (struct case_tensor){
+        .role = role, .dtype = d, .rank = rank, .dist = dist, .axis = rank - 1};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
+    return p->n_tensor++;
+}
+
+struct case_launch *plan_launch(struct case_plan *p, const char *entry, int64_t blocks,
+                                int threads)
+{
+    struct case_launch *l = &p->launch[p->n_launch++];
+    *l = (struct case_launch){.grid = {(uint32_t)blocks, 1, 1},
+                              .block = {(uint32_t)threads, 1, 1}};
+    snprintf(l->entry, sizeof l->entry, "%s", entry);
+    return l;
+}
+
+void push_tensor(struct case_launch *l, int tensor)
+{
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = tensor};
+}
+
+void push_i32(struct case_launch *l, int64_t i)
+{
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = i};
+}
+
+void push_f32(struct case_launch *l, float f)
+{
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = f};
+}
+
+/* --- the family ------------------------------------------------------------------------------
+ */
+
+static bool is_standard(const struct param *p, const union param_value *v)
+{
+    if (p->kind == PARAM_REAL)
+        return v->r == strtod(p->standard, NULL);
+    if (p->kind == PARAM_INT)
+        return v->i == strtoll(p->standard, NULL, 10);
+    return !strcmp(p->words[v->i], p->standard);
+}
+
+static enum err params_check(const struct case_id *id, struct errinfo *e)
+{
+    unsigned taken = group_params[trait_of(id)->group];
+    char list[160] = "";
+    for (int i = 0; params[i].name; i++)
+        if (taken >> i & 1)
+            snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", *list ? ", " : "",
+                     params[i].name);
+    for (int i = 0; params[i].name; i++)
+        if (!(taken >> i & 1) && !is_standard(&params[i], &id->value[i]))
+            return err_set(e, ERR_USAGE, "optim8bit/%s has no use for %s; it takes %s",
+                           id->variant->name, params[i].name, list);
+    return ERR_OK;
+}
+
+static enum err family_plan(const struct case_id *id, struct case_plan *ret_plan,
+                            struct errinfo *e)
+{
+    struct case_plan p;
+    memset(&p, 0, sizeof p);
+    TRY(params_check(id, e));
+    TRY(quantize_plan(id, &p, e));
+    *ret_plan = p;
+    return ERR_OK;
+}
+
+static enum err family_oracle(const struct case_id *id, const struct case_plan *plan,
+                              const struct tensor *const *input, int which, int threads,
+                              struct oracle *ret_oracle, struct errinfo *e)
+{
+    (void)threads;
+    return quantize_oracle(id, plan, input, which, ret_oracle, e);
+}
+
+static bool family_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                        struct tensor *t)
+{
+    return quantize_fill(id, plan, i, t);
+}
+
+static const struct suite_row suites[] = {
+#define SUITE(tags, id) {tags, id},
+#include "suites.def"
+#undef SUITE
+    {NULL, NULL},
+};
+
+const struct family family_optim8bit = {
+    .name = "optim8bit",
+    .summary = "blockwise quantization and 8-bit optimizers",
+    .params = params,
+    .variants = variants,
+    .suites = suites,
+    .plan = family_plan,
+    .oracle = family_oracle,
+    .fill = family_fill,
+};

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_CASES_OPTIM8BIT_OPTIM8BIT_H
+#define GPUPARITY_CASES_OPTIM8BIT_OPTIM8BIT_H
+
+#include "../../harness/case.h"
+#include "book.h"
+
+/* Private to the family:
+ *
+ *   optim8bit.c   parameters, variants, suites; who does what
+ *   book.c        code books and the boundary-witness rule
+ *   judge.c       references of codes and of values rounded to a format
+ *   quantize.c    blockwise quantization: plan, inputs, reference, models
+ *   single.c      f32 operations one by one, as a mode rounds them
+ *   step.c        one optimizer step of one element, on single.c
+ *   optimizer.c   optimizer kernels: plan, inputs, reference */
+
+/* Rows of the parameter table. */
+enum {
+    P_DTYPE,
+    P_BOOK,
+    P_N,
+    P_BLOCK,
+    P_STEP,
+    P_STEPS,
+    P_LR,
+    P_BETA1,
+    P_BETA2,
+    P_BETA3,
+    P_ALPHA,
+    P_EPS,
+    P_WD,
+    P_GNORM,
+    P_COUNT
+};
+
+/* What kind of kernel a variant is, and of these which. */
+enum group { GROUP_QUANTIZE, GROUP_DEQUANTIZE, GROUP_STEP8, GROUP_RUN8, GROUP_STEP32 };
+enum rule {
+    RULE_NONE,
+    RULE_ADAM,
+    RULE_MOMENTUM,
+    RULE_RMSPROP,
+    RULE_ADAGRAD,
+    RULE_LION,
+    RULE_ADEMAMIX
+};
+
+struct trait {
+    enum group group;
+    enum rule rule;
+};
+const struct trait *trait_of(const struct case_id *id);
+
+enum dtype dtype_of(const struct case_id *id);
+enum book_kind book_of(const struct case_id *id);
+
+/* --- building a plan -------------------------------------------------------------------------
+ */
+
+/* Adds a tensor; returns its place. */
+int plan_tensor(struct case_plan *p, const char *name, enum tensor_role role, enum dtype d,
+                int rank, const int64_t *dim, enum dist dist);
+struct case_launch *plan_launch(struct case_plan *p, const char *entry, int64_t blocks,
+                                int threads);
+void push_tensor(struct case_launch *l, int tensor);
+void push_i32(struct case_launch *l, int64_t i);
+void push_f32(struct case_launch *l, float f);
+
+/* --- judge.c ---------------------------------------------------------------------------------
+ */
+
+/* What a mode leaves open. In a mode with correctly rounded division codes have no freedom at
+ * all; else a code may be its neighbour where the exact quotient lies within `ulps` f32 ulps of
+ * the boundary between the two (and `flushed` of one at 0). */
+struct freedom {
+    bool flush; /* subnormal f32 become zero */
+    bool exact; /* division and square root are */
+    double ulps, flushed;
+};
+struct freedom freedom_of(const struct case_mode *mode);
+
+/* One element's code: the right place, and the other one that is right too or -1. */
+struct code_pair {
+    int place, other;
+};
+
+/* Sets element i of the reference of codes (8-bit: `low` NULL) or of bytes of two 4-bit codes.
+ * A single code is judged exactly. Of a byte with a witnessed code everything between the two
+ * bytes is taken as right: the output `y` judges every 4-bit code on its own. */
+void judge_code(struct oracle *o, int64_t i, const struct book *b, const struct code_pair *high,
+                const struct code_pair *low);
+
+/* Element i must be exactly `value`; +0 and -0 are the same. `lost` is how far a lost term
+ * moves it. */
+void judge_exact(struct oracle *o, int64_t i, double value, double lost);
+
+/* Element i may be anything from a to b, a the more likely. */
+void judge_between(struct oracle *o, int64_t i, double a, double b, double lost);
+
+void judge_nothing(struct oracle *o, int64_t i, double value);
+
+/* x as the mode's f32 arithmetic takes it in. */
+float flushed(const struct freedom *f, float x);
+
+/* --- quantize.c ------------------------------------------------------------------------------
+ */
+enum err quantize_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
+enum err quantize_oracle(const struct case_id *id, const struct case_plan *plan,
+                         const struct tensor *const *input, int which, struct oracle *o,
+                         struct errinfo *e);
+bool quantize_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                   struct tensor *t);
+
+extern const struct case_model quantize_models[];
+bool quantize_model(const struct case_id *id, const struct case_plan *plan,
+                    const struct tensor *const *input, int which, int model, int64_t n,
+                    const int64_t *index, uint64_t *ret_bits);
+
+#endif
