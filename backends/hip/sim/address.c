@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check.h"
+#include "watch.h"
 
 uint8_t *address_global(struct wave *w, const struct access *a, int lane, uint64_t address)
 {
@@ -74,7 +74,7 @@ int address_lanes(struct wave *w, const struct access *a, uint8_t *ret_pointer[W
         if (!ret_pointer[lane])
             return WAVE_FAULT;
     }
-    return w->block->check ? check_access(w, a, ret_pointer) : WAVE_GOES_ON;
+    return w->block->watch ? watch_access(w, a, ret_pointer) : WAVE_GOES_ON;
 }
 
 int address_ds(struct wave *w, const struct access *a, uint32_t offset,
@@ -87,7 +87,7 @@ int address_ds(struct wave *w, const struct access *a, uint32_t offset,
         if (!ret_pointer[lane])
             return WAVE_FAULT;
     }
-    return w->block->check ? check_access(w, a, ret_pointer) : WAVE_GOES_ON;
+    return w->block->watch ? watch_access(w, a, ret_pointer) : WAVE_GOES_ON;
 }
 
 static uint32_t extended(uint32_t old, const uint8_t *p, unsigned bytes, enum mem_extend extend)

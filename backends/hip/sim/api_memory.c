@@ -16,7 +16,7 @@ static int allocate(void **address, size_t size)
     if (!size)
         return hipSuccess;
     *address = (void *)(uintptr_t)sim_memory_alloc(&r->memory, size);
-    check_fresh(r->check, (uintptr_t)*address, size);
+    watch_fresh(r->watch, (uintptr_t)*address, size);
     return *address ? hipSuccess : hipErrorOutOfMemory;
 }
 
@@ -191,7 +191,7 @@ static int copy(void *to, const void *from, size_t size)
         return hipErrorInvalidValue;
     }
     memmove(to, from, size);
-    check_wrote(r->check, (uintptr_t)to, size);
+    watch_wrote(r->watch, (uintptr_t)to, size);
     return hipSuccess;
 }
 
@@ -275,7 +275,7 @@ static int fill(void *to, const void *pattern, size_t width, size_t count)
         return hipErrorInvalidValue;
     for (size_t n = 0; width > 1 && n < count; n++)
         memcpy((char *)to + n * width, pattern, width);
-    check_wrote(r->check, (uintptr_t)to, size);
+    watch_wrote(r->watch, (uintptr_t)to, size);
     if (width == 1)
         memset(to, *(const unsigned char *)pattern, count);
     return hipSuccess;

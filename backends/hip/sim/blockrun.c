@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blockrun.h"
 
-#include "check.h"
+#include "watch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@ enum {
 /* What lies at the start of a workspace; LDS, waves and registers follow. */
 struct workspace {
     struct block block;
-    struct check_block check;
+    struct watch_block watch;
     uint8_t *scratch; /* mapped on first use */
     size_t scratch_bytes;
 };
@@ -76,7 +76,7 @@ void block_workspace_release(void *workspace)
 {
     struct workspace *s = workspace;
     scratch_unmap(s);
-    check_block_release(&s->check);
+    watch_block_release(&s->watch);
 }
 
 static uint32_t scratch_size(const struct kernel *k)
@@ -195,11 +195,11 @@ static int block_start(struct workspace *s, const struct block_launch *b, const 
     memset(lds, POISON, s->block.lds_size);
     if (scratch_map(s, s->block.scratch_size, waves_of(b), f))
         return 1;
-    if (p->check) {
+    if (p->watch) {
         const uint64_t number = ((uint64_t)id[2] * p->grid[1] + id[1]) * p->grid[0] + id[0];
-        if (check_block_begin(&s->check, p->check, number, s->block.lds_size))
+        if (watch_block_begin(&s->watch, p->watch, number, s->block.lds_size))
             return sim_fault_set(f, SIM_FAULT_NOMEM, "no memory to check a block");
-        s->block.check = &s->check;
+        s->block.watch = &s->watch;
     }
     for (unsigned n = 0; n < waves_of(b); n++)
         wave_start(s, b, n, id);
@@ -234,7 +234,7 @@ static int barrier_check(struct workspace *s, unsigned waves)
 /* All waves that have not ended wait at a barrier: on they go. */
 static void barrier_release(struct workspace *s, unsigned waves)
 {
-    s->check.interval++;
+    s->watch.interval++;
     for (unsigned n = 0; n < waves; n++)
         if (wave_at(s, n)->event == WAVE_BARRIER)
             wave_at(s, n)->event = WAVE_GOES_ON;
@@ -282,7 +282,7 @@ int block_run(void *context, void *workspace, const uint32_t id[3],
     do {
         if (round_run(s, waves, turn, instructions, &r))
             return 1;
-        if (!r.running && s->block.check && barrier_check(s, waves))
+        if (!r.running && s->block.watch && barrier_check(s, waves))
             return 1;
         if (!r.running)
             barrier_release(s, waves);

@@ -56,7 +56,7 @@ int exec_scratch_store(struct wave *w, const struct inst *i)
 /* If all 32 lanes access consecutive `size`-byte pieces that are live: where they begin. */
 static uint8_t *stretch(const struct wave *w, const struct inst *i, unsigned size)
 {
-    if (w->s[WAVE_EXEC] != ~0u || w->block->check)
+    if (w->s[WAVE_EXEC] != ~0u || w->block->watch)
         return NULL;
     const uint32_t *low = w->v[i->address];
     uint32_t odd = 0;

@@ -24,7 +24,7 @@ static void addresses(const struct wave *w, const struct inst *i, uint64_t *ret)
 static bool near_and_live(const struct wave *w, uint64_t *at)
 {
     const uint32_t exec = w->s[WAVE_EXEC];
-    if (!exec || w->block->check)
+    if (!exec || w->block->watch)
         return false;
     const uint64_t some = at[__builtin_ctz(exec)];
     if (exec != ~0u)
@@ -74,7 +74,7 @@ static bool offsets(const struct wave *w, const struct inst *i, uint32_t offset,
 {
     const uint32_t *v = w->v[i->address], exec = w->s[WAVE_EXEC];
     uint32_t most = 0;
-    if (w->block->check || w->block->lds_size < 4)
+    if (w->block->watch || w->block->lds_size < 4)
         return false;
     uint32_t m[WAVE_LANES] __attribute__((aligned(64)));
     lanes_expand(exec, m);

@@ -6,7 +6,7 @@
 
 #include "../../sim/grid.h"
 #include "blockrun.h"
-#include "check.h"
+#include "watch.h"
 
 enum { SEGMENT_MIN = 256, PROPERTY_WAVE32 = 1 << 10 };
 
@@ -110,7 +110,7 @@ static uint64_t segment_make(const struct launch_request *p, struct block_launch
     if (p->args_size)
         memcpy(bytes, p->args, p->args_size);
     hidden_fill(p, bytes);
-    check_wrote(p->check, at, size);
+    watch_wrote(p->watch, at, size);
     b->kernarg = at;
     b->packet = at + args;
     b->queue = b->packet + 64;
@@ -144,14 +144,14 @@ enum launch_status launch_run(const struct launch_request *p, uint64_t *instruct
         sim_fault_set(ret_fault, SIM_FAULT_NOMEM, "no device memory for the arguments");
         return LAUNCH_NOMEM;
     }
-    if (check_launch(p->check, (uint64_t)p->grid[0] * p->grid[1] * p->grid[2])) {
+    if (watch_launch(p->watch, (uint64_t)p->grid[0] * p->grid[1] * p->grid[2])) {
         sim_memory_free(p->object->memory, segment);
         sim_fault_set(ret_fault, SIM_FAULT_NOMEM, "no memory to check the launch");
         return LAUNCH_NOMEM;
     }
     const struct sim_grid g = {.grid = {p->grid[0], p->grid[1], p->grid[2]},
                                .block = {p->block[0], p->block[1], p->block[2]},
-                               .ordered = p->kernel->ordered || p->check,
+                               .ordered = p->kernel->ordered || p->watch,
                                .workspace_size = block_workspace_size(&b),
                                .run = block_run,
                                .context = &b,

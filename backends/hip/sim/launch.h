@@ -14,7 +14,7 @@ struct launch_request {
     uint32_t dynamic_lds;
     const void *args; /* the explicit arguments as they lie in the argument segment */
     size_t args_size;
-    struct check *check; /* NULL: nothing beyond addresses is looked at */
+    struct watch *watch; /* NULL: nothing beyond addresses is looked at */
 };
 
 enum launch_status {

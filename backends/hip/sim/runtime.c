@@ -18,7 +18,7 @@ struct runtime *runtime_get(void)
     pthread_mutex_lock(&r->lock);
     if (!r->ready && sim_memory_init(&r->memory, card_memory) == 0) {
         int error;
-        r->check = check_open(&r->memory, &error);
+        r->watch = watch_open(&r->memory, &error);
         r->ready = error == 0;
         if (error)
             sim_memory_release(&r->memory);
@@ -73,7 +73,7 @@ int runtime_module_load(struct runtime *r, const void *bytes, size_t size,
         runtime_explain(r, why);
         return strstr(why, "for another GPU") ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
     }
-    check_wrote(r->check, m->object.base, m->object.size);
+    watch_wrote(r->watch, m->object.base, m->object.size);
     pthread_mutex_lock(&r->lock);
     m->next = r->modules;
     r->modules = m;
@@ -135,7 +135,7 @@ int runtime_launch(struct runtime *r, struct ihipModuleSymbol_t *f, const uint32
                                      .dynamic_lds = dynamic_lds,
                                      .args = args,
                                      .args_size = args_size,
-                                     .check = r->check};
+                                     .watch = r->watch};
     struct sim_fault fault;
     uint64_t instructions = 0;
     /* one launch at a time, as on one queue */

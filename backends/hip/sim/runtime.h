@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "check.h"
+#include "watch.h"
 #include "codeobject.h"
 #include "launch.h"
 
@@ -35,7 +35,7 @@ struct runtime {
     pthread_mutex_t lock; /* of all below */
     bool ready;
     struct sim_memory memory;
-    struct check *check;          /* owned; NULL: not asked for */
+    struct watch *watch;          /* owned; NULL: not asked for */
     struct ihipModule_t *modules; /* list, owned */
     uint64_t instructions;
     char marks[512];

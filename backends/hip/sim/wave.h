@@ -58,7 +58,7 @@ struct block {
     uint32_t id[3];
     bool shared_atomics; /* blocks run side by side: global atomics must be the host's */
     struct sim_fault *fault;
-    struct check_block *check; /* NULL unless checks are on */
+    struct watch_block *watch; /* NULL unless checks are on */
 };
 
 struct wave {

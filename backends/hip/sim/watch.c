@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watch.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct watch *watch_open(const struct sim_memory *memory, int *ret_error)
+{
+    const char *wanted = getenv("GPUPARITY_SIM_CHECK");
+    *ret_error = 0;
+    if (!wanted || !*wanted || strcmp(wanted, "0") == 0)
+        return NULL;
+    struct watch *c = calloc(1, sizeof *c);
+    *ret_error = c ? shadow_init(&c->global, memory->capacity) : ENOMEM;
+    if (*ret_error) {
+        free(c);
+        return NULL;
+    }
+    c->memory = memory;
+    return c;
+}
+
+void watch_close(struct watch *c)
+{
+    if (c)
+        shadow_release(&c->global);
+    free(c);
+}
+
+static uint64_t offset_of(const struct watch *c, uint64_t address)
+{
+    return address - (uint64_t)(uintptr_t)c->memory->base;
+}
+
+void watch_fresh(struct watch *c, uint64_t address, uint64_t size)
+{
+    if (c && offset_of(c, address) < c->global.size)
+        shadow_unwrite(&c->global, offset_of(c, address), size);
+}
+
+void watch_wrote(struct watch *c, uint64_t address, uint64_t size)
+{
+    if (c && offset_of(c, address) < c->global.size)
+        shadow_write(&c->global, offset_of(c, address), size);
+}
+
+int watch_launch(struct watch *c, uint64_t blocks)
+{
+    return c ? shadow_begin(&c->global, blocks) : 0;
+}
+
+int watch_block_begin(struct watch_block *b, struct watch *c, uint64_t number,
+                      uint32_t lds_size)
+{
+    b->watch = c;
+    b->number = (uint32_t)number;
+    b->interval = 0;
+    if (!lds_size)
+        return 0;
+    int error = b->shared.size ? 0 : shadow_init(&b->shared, LDS_WATCHED);
+    if (error)
+        return error;
+    shadow_unwrite(&b->shared, 0, lds_size);
+    return shadow_begin(&b->shared, 1);
+}
+
+void watch_block_release(struct watch_block *b)
+{
+    shadow_release(&b->shared);
+    *b = (struct watch_block){0};
+}
+
+/* Loads and stores that bypass the caches are what atomic ones compile to. */
+static enum shadow_use use_of(const struct access *a)
+{
+    const struct inst *i = a->inst;
+    if (i->code->form == FORM_ATOMIC)
+        return SHADOW_ATOMIC;
+    if (i->glc)
+        return a->writes ? SHADOW_ATOMIC_WRITE : SHADOW_ATOMIC_READ;
+    return a->writes ? SHADOW_WRITE : SHADOW_READ;
+}
+
+/* Does the lane store what is there already? */
+static bool same_bytes(const struct wave *w, const struct access *a, const uint8_t *p, int lane)
+{
+    if (!a->writes || a->inst->code->form == FORM_ATOMIC || a->data >= WAVE_VGPRS)
+        return false;
+    uint32_t value[4] = {0};
+    for (unsigned n = 0; n < 4 && a->data + n < WAVE_VGPRS; n++)
+        value[n] = w->v[a->data + n][lane];
+    if (a->size < 4 && a->inst->code->form == FORM_STORE && a->inst->code->detail)
+        value[0] >>= 16;
+    return memcmp(p, value, a->size) == 0;
+}
+
+static int finding_report(struct wave *w, const struct access *a, int lane, const uint8_t *p,
+                          const char *where, const struct shadow_finding *f,
+                          const struct shadow_actor *actor)
+{
+    char who[160], text[300];
+    shadow_explain(f, actor, who, sizeof who);
+    snprintf(text, sizeof text, "%s %u bytes of %s at %p: %s", a->what, a->size, where,
+             (const void *)p, who);
+    return wave_fault(w, a->inst, f->kind, lane, (uintptr_t)p, text);
+}
+
+int watch_access(struct wave *w, const struct access *a, uint8_t *const pointer[WAVE_LANES])
+{
+    struct watch_block *b = w->block->watch;
+    struct shadow_actor actor = {.block = b->number,
+                                 .warp = (uint16_t)w->number,
+                                 .interval = b->interval,
+                                 .pc = 4 * (w->pc - a->inst->advance)};
+    const enum shadow_use use = use_of(a);
+    for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
+        const int lane = __builtin_ctz(rest);
+        const uint8_t *p = pointer[lane];
+        const bool shared = p >= w->block->lds && p < w->block->lds + w->block->lds_size;
+        const uint64_t offset =
+            shared ? (uint64_t)(p - w->block->lds) : offset_of(b->watch, (uintptr_t)p);
+        struct shadow_map *m = shared ? &b->shared : &b->watch->global;
+        struct shadow_finding f;
+        actor.block = shared ? 0 : b->number;
+        if (offset < m->size &&
+            shadow_access(m, &actor, use, offset, a->size, same_bytes(w, a, p, lane), &f))
+            return finding_report(w, a, lane, p, shared ? "shared memory" : "global memory", &f,
+                                  &actor);
+    }
+    return WAVE_GOES_ON;
+}
