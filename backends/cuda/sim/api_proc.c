@@ -26,9 +26,12 @@ static void (*function_find(const char *name))(void)
 CUresult cuGetProcAddress_v2(const char *name, void **function, int version, uint64_t flags,
                              int *status)
 {
-    (void)version, (void)flags;
+    (void)flags;
     if (!name || !function)
         return CUDA_ERROR_INVALID_VALUE;
+    /* The one function whose arguments changed with CUDA 13. */
+    if (version >= 13000 && !strcmp(name, "cuCtxCreate"))
+        name = "cuCtxCreate_v4";
     void (*f)(void) = function_find(name);
     memcpy(function, &f, sizeof f);
     if (status)
