@@ -2,6 +2,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <ftw.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,14 +167,19 @@ enum err session_run(struct session *s, const struct options *o, int n_device,
     return record_open(s->path, &s->record, e);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *where)
+{
+    (void)st, (void)type, (void)where;
+    return remove(path);
+}
+
 void session_release(struct session *s)
 {
     record_close(s->record);
     caselist_release(&s->cases);
     if (s->temporary) {
-        unlink(s->path);
         *strrchr(s->path, '/') = 0;
-        rmdir(s->path);
+        nftw(s->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     }
     memset(s, 0, sizeof *s);
 }
