@@ -26,7 +26,7 @@ struct distribution {
 
 /* Sums of values and squares with the rounding errors of the large additions kept. A zeroed
  * struct is empty. The result depends on how values are split into moments_add calls and on the
- * order of merges, by about 2^-60 of the sum of magnitudes: keep both fixed. */
+ * order of merges, by about 2^-48 of the sum of magnitudes: keep both fixed. */
 struct moments {
     int64_t count;
     double sum, sum_low, square, square_low, minimum, maximum;
