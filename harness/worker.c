@@ -189,6 +189,16 @@ static enum worker_event worker_died(struct worker *w)
     return WORKER_DIED;
 }
 
+/* Ends every text where its room ends. */
+static void info_end(struct device_info *i)
+{
+    i->name[sizeof i->name - 1] = 0;
+    i->arch[sizeof i->arch - 1] = 0;
+    i->library[sizeof i->library - 1] = 0;
+    i->driver[sizeof i->driver - 1] = 0;
+    i->runtime[sizeof i->runtime - 1] = 0;
+}
+
 static enum worker_event worker_message(struct worker *w, enum workerlink_kind kind,
                                         const char *payload, size_t size,
                                         struct worker_result *ret_result)
@@ -196,6 +206,7 @@ static enum worker_event worker_message(struct worker *w, enum workerlink_kind k
     bool spoiled = false;
     if (kind == WORKERLINK_READY && size == sizeof w->info && w->state == WORKER_STARTING) {
         memcpy(&w->info, payload, size);
+        info_end(&w->info);
         w->state = WORKER_IDLE;
         return WORKER_READY;
     }

@@ -132,19 +132,26 @@ int64_t workerlink_message(const char *bytes, size_t size, enum workerlink_kind 
     return (int64_t)(sizeof h + h.size);
 }
 
+/* Does a tensor of that shape fit into `left` bytes? Asked before anything is allocated. */
+static bool out_fits(const struct link_out *o, size_t left)
+{
+    uint64_t size = (uint64_t)dtype_info((enum dtype)o->dtype)->bytes;
+    for (int i = 0; i < o->rank; i++)
+        if (o->dim[i] < 0 || __builtin_mul_overflow(size, (uint64_t)o->dim[i], &size))
+            return false;
+    return size <= left;
+}
+
 static bool out_take(const struct link_out *o, const char **at, size_t *left,
                      struct record_out *ret_out)
 {
     if (o->dtype >= DTYPE_COUNT_ || o->rank < 0 || o->rank > TENSOR_RANK_MAX ||
-        !memchr(o->name, 0, sizeof o->name) || !memchr(o->role, 0, sizeof o->role))
+        !memchr(o->name, 0, sizeof o->name) || !memchr(o->role, 0, sizeof o->role) ||
+        !out_fits(o, *left))
         return false;
     if (tensor_init(&ret_out->tensor, (enum dtype)o->dtype, o->rank, o->dim, NULL))
         return false;
     size_t n = tensor_bytes(&ret_out->tensor);
-    if (n > *left) {
-        tensor_release(&ret_out->tensor);
-        return false;
-    }
     memcpy(ret_out->name, o->name, sizeof o->name);
     memcpy(ret_out->role, o->role, sizeof o->role);
     memcpy(ret_out->tensor.data, *at, n);
@@ -170,6 +177,14 @@ static bool code_take(const struct link_result *m, const char *at, size_t left,
     return true;
 }
 
+/* Ends every text where its room ends. */
+static void texts_end(struct record_case *c)
+{
+    for (const struct record_field *f = record_case_fields; f->name; f++)
+        if (f->kind == RECORD_FIELD_TEXT)
+            ((char *)c)[f->offset + f->size - 1] = 0;
+}
+
 bool workerlink_result(const char *payload, size_t size, bool *ret_spoiled,
                        struct worker_result *ret_result)
 {
@@ -181,6 +196,7 @@ bool workerlink_result(const char *payload, size_t size, bool *ret_spoiled,
     if (m.n_out < 0 || m.n_out > RECORD_OUT_MAX || m.c.status >= RECORD_STATUS_COUNT_)
         return false;
     r.c = m.c;
+    texts_end(&r.c);
     const char *at = payload + sizeof m;
     size_t left = size - sizeof m;
     bool good = true;
