@@ -648,6 +648,16 @@ def selections():
     emit('~v_mov_b16_e32 v4.h, v6.l', {'v4': b, 'v6': a}, {'v4': [q & M16 | (p & M16) << 16 for p, q in zip(a, b)]}, '7f083906')
     emit('~v_swap_b16 v4.l, v6.h', {'v4': b, 'v6': a}, {'v4': [q & ~M16 | p >> 16 for p, q in zip(a, b)],
                                                         'v6': [p & M16 | (q & M16) << 16 for p, q in zip(a, b)]}, '7e08cd86')
+    ha, hb = [float_value(F16) | float_value(F16) << 16 for _ in a], [float_value(F16) | float_value(F16) << 16 for _ in a]
+    x = [float_value(F32) for _ in a]
+    emit('~v_cvt_f16_f32_e32 v4.h, v6', {'v4': b, 'v6': x}, {'v4': [q & M16 | convert(F16, F32, p) << 16 for p, q in zip(x, b)]}, '7f081506')
+    emit('~v_cvt_f32_f16_e32 v4, v6.h', {'v6': ha}, {'v4': [convert(F32, F16, p >> 16) for p in ha]}, '7e081786')
+    emit('~v_add_f16_e32 v4.h, v6.l, v8.h', {'v4': b, 'v6': ha, 'v8': hb},
+         {'v4': [r & M16 | add(F16, p & M16, q >> 16) << 16 for p, q, r in zip(ha, hb, b)]}, '65091106')
+    emit('~v_cmp_ne_u16_e32 vcc_lo, v6.h, v8.l', {'v6': ha, 'v8': [p >> 16 if n % 3 else p for n, p in enumerate(ha)]},
+         {'vcc': sum((n % 3 == 0 and p >> 16 != p & M16) << n for n, p in enumerate(ha))}, '7c7a1186')
+    emit('v_fma_f16 v4, v6, v8, v10 op_sel:[1,0,1,1]', {'v4': b, 'v6': ha, 'v8': hb, 'v10': ha},
+         {'v4': [r & M16 | fma(F16, p >> 16, q & M16, p >> 16) << 16 for p, q, r in zip(ha, hb, b)]})
     emit('v_readfirstlane_b32 s10, v6', {'v6': a}, {'s10': a[0]})
     emit('v_readlane_b32 s10, v6, 5', {'v6': a}, {'s10': a[5]})
     emit('v_writelane_b32 v6, s12, 3', {'v6': a, 's12': 0x1234}, {'v6': a[:3] + [0x1234] + a[4:]})
