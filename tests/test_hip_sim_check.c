@@ -34,6 +34,13 @@ static void module_open(void)
     ok(hipMemcpyHtoD(b, ones, sizeof ones));
 }
 
+static void module_close(void)
+{
+    ok(hipModuleUnload(module));
+    ok(hipFree(a));
+    ok(hipFree(b));
+}
+
 static hip_error launch(const char *kernel, unsigned blocks, int n)
 {
     hip_function f;
@@ -91,7 +98,7 @@ int main(void)
 {
     Suite *s = suite_create("hip_sim_check");
     TCase *c = tcase_create("check");
-    tcase_add_checked_fixture(c, module_open, NULL);
+    tcase_add_checked_fixture(c, module_open, module_close);
     tcase_add_test(c, unwritten_bytes);
     tcase_add_test(c, races);
     tcase_add_test(c, barriers_apart);

@@ -54,7 +54,9 @@ static int64_t units(const struct term t[3], int floor, int *ret_grid, bool *ret
     int64_t sum = 0;
     for (int i = 0; i < 3; i++) {
         int shift = *ret_grid - t[i].exponent;
-        int64_t m = shift >= 63 ? 0 : shift >= 0 ? t[i].sig >> shift : t[i].sig << -shift;
+        int64_t m = !t[i].sig || shift >= 63 ? 0
+                    : shift >= 0             ? t[i].sig >> shift
+                                             : t[i].sig << -shift;
         sum += t[i].sign == t[0].sign ? m : ~m;
     }
     return sum;

@@ -21,7 +21,7 @@ exec_fn exec_flat_load, exec_flat_store, exec_flat_atomic, exec_global_load, exe
     exec_scratch_load, exec_scratch_store;
 exec_fn exec_ds_load, exec_ds_store, exec_ds_load2, exec_ds_store2, exec_ds_atomic, exec_ds_nop,
     exec_ds_exchange2, exec_ds_swizzle, exec_ds_append, exec_ds_addtid, exec_ds_permute;
-exec_fn exec_unknown, exec_unsupported;
+exec_fn exec_unknown;
 
 atomic_fn atomic_swap, atomic_cmpswap_32, atomic_cmpswap_64, atomic_cmpswap_f32, atomic_add,
     atomic_sub, atomic_rsub, atomic_csub_u32, atomic_min_i32, atomic_max_i32, atomic_min_i64,

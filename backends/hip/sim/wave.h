@@ -46,7 +46,6 @@ typedef uint32_t wave_row[WAVE_LANES] __attribute__((aligned(64)));
 
 struct inst;
 struct codemap;
-struct shadow_block;
 
 struct block {
     struct sim_memory *memory;
@@ -56,7 +55,6 @@ struct block {
     uint32_t lds_size;     /* bytes the kernel may touch */
     uint32_t scratch_size; /* bytes a lane may touch */
     uint32_t id[3];
-    bool shared_atomics; /* blocks run side by side: global atomics must be the host's */
     struct sim_fault *fault;
     struct watch_block *watch; /* NULL unless checks are on */
 };
