@@ -65,7 +65,7 @@ static int64_t sum_terms(const struct term *t, int count, int *ret_largest)
             largest = t[i].exponent;
     for (int i = 0; i < count; i++) {
         int down = largest - t[i].exponent;
-        int64_t m = down > 62 ? 0 : t[i].sig << (HMMA_BITS - t[i].point) >> down;
+        int64_t m = !t[i].sig || down > 62 ? 0 : t[i].sig << (HMMA_BITS - t[i].point) >> down;
         sum += t[i].sign ? -m : m;
     }
     *ret_largest = largest;
