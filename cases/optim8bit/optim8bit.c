@@ -19,41 +19,49 @@ static const struct param params[] = {
     [P_N] = {"n", "elements", PARAM_INT, 1, 1 << 26, NULL, "4096", false},
     [P_BLOCK] = {"block", "elements that share a scale", PARAM_INT, 32, 4096, NULL, "256",
                  true},
+    [P_STEP] = {"step", "number of the (first) step, from 1", PARAM_INT, 1, 1000000, NULL, "7",
+                true},
+    [P_STEPS] = {"steps", "8-bit: so many steps, each from its own state; adam8run: one run",
+                 PARAM_INT, 1, 64, NULL, "1", true},
+    [P_LR] = {"lr", "learning rate", PARAM_REAL, 0, 1, NULL, "0.001", true},
+    [P_BETA1] = {"beta1", "decay of the first moment", PARAM_REAL, 0, 0.9999, NULL, "0.9",
+                 true},
+    [P_BETA2] = {"beta2", "decay of the second", PARAM_REAL, 0, 0.99999, NULL, "0.999", true},
+    [P_BETA3] = {"beta3", "ademamix: decay of the slow moment", PARAM_REAL, 0, 0.99999, NULL,
+                 "0.9999", true},
+    [P_ALPHA] = {"alpha", "ademamix: weight of the slow moment", PARAM_REAL, 0, 100, NULL, "5",
+                 true},
+    [P_EPS] = {"eps", "added to the root", PARAM_REAL, 1e-12, 1, NULL, "1e-8", true},
+    [P_WD] = {"wd", "weight decay", PARAM_REAL, 0, 1, NULL, "0", true},
+    [P_GNORM] = {"gnorm", "factor of the gradients", PARAM_REAL, 1e-6, 1e6, NULL, "1", true},
     {NULL},
 };
 
+#define STEP_PARAMS                                                                            \
+    (1u << P_DTYPE | 1u << P_N | 1u << P_STEP | 1u << P_LR | 1u << P_BETA1 | 1u << P_BETA2 |   \
+     1u << P_BETA3 | 1u << P_ALPHA | 1u << P_EPS | 1u << P_WD | 1u << P_GNORM)
+
 static const unsigned group_params[] = {
+    [GROUP_STEP8] = STEP_PARAMS | 1u << P_STEPS,
+    [GROUP_RUN8] = STEP_PARAMS | 1u << P_STEPS,
+    [GROUP_STEP32] = STEP_PARAMS,
     [GROUP_QUANTIZE] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_BLOCK,
     [GROUP_DEQUANTIZE] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_BLOCK,
 };
 
-/*    name, summary, source, hidden, group, rule */
-#define VARIANTS(row)                                                                          \
-    row("quantize", "blockwise quantization and back", "quantize.cu", false, QUANTIZE,         \
-        NONE) row("dequantize", "codes to numbers", "quantize.cu", false, DEQUANTIZE, NONE)    \
-        row("fault_swap", "planted on HIP: scales of neighbouring blocks swapped",             \
-            "quantize.cu", true, QUANTIZE,                                                     \
-            NONE) row("fault_half", "planted on HIP: absmax of half a block", "quantize.cu",   \
-                      true, QUANTIZE, NONE)                                                    \
-            row("fault_entry", "planted on HIP: one entry of the book is its neighbour's",     \
-                "quantize.cu", true, QUANTIZE, NONE)                                           \
-                row("fault_linear", "planted on HIP: codes of a linear book", "quantize.cu",   \
-                    true, QUANTIZE, NONE) row("fault_tie", "planted on HIP: a tie goes up",    \
-                                              "quantize.cu", true, QUANTIZE, NONE)             \
-                    row("fault_cut", "planted on HIP: the value below, not the nearest",       \
-                        "quantize.cu", true, QUANTIZE, NONE)
-
+/* variant.def: name, summary, source, hidden, group, rule */
 static const struct variant variants[] = {
-#define ROW(name, summary, source, hidden, group, rule) {name, summary, source, hidden, false},
-    VARIANTS(ROW)
-#undef ROW
-        {NULL, NULL, NULL, false, false},
+#define VARIANT(name, summary, source, hidden, group, rule)                                    \
+    {name, summary, source, hidden, false},
+#include "variant.def"
+#undef VARIANT
+    {NULL, NULL, NULL, false, false},
 };
 
 static const struct trait traits[] = {
-#define ROW(name, summary, source, hidden, group, rule) {GROUP_##group, RULE_##rule},
-    VARIANTS(ROW)
-#undef ROW
+#define VARIANT(name, summary, source, hidden, group, rule) {GROUP_##group, RULE_##rule},
+#include "variant.def"
+#undef VARIANT
 };
 
 const struct trait *trait_of(const struct case_id *id)
@@ -137,13 +145,18 @@ static enum err params_check(const struct case_id *id, struct errinfo *e)
     return ERR_OK;
 }
 
+static bool is_optimizer(const struct case_id *id)
+{
+    return trait_of(id)->rule != RULE_NONE;
+}
+
 static enum err family_plan(const struct case_id *id, struct case_plan *ret_plan,
                             struct errinfo *e)
 {
     struct case_plan p;
     memset(&p, 0, sizeof p);
     TRY(params_check(id, e));
-    TRY(quantize_plan(id, &p, e));
+    TRY(is_optimizer(id) ? optimizer_plan(id, &p, e) : quantize_plan(id, &p, e));
     *ret_plan = p;
     return ERR_OK;
 }
@@ -153,13 +166,14 @@ static enum err family_oracle(const struct case_id *id, const struct case_plan *
                               struct oracle *ret_oracle, struct errinfo *e)
 {
     (void)threads;
-    return quantize_oracle(id, plan, input, which, ret_oracle, e);
+    return (is_optimizer(id) ? optimizer_oracle : quantize_oracle)(id, plan, input, which,
+                                                                   ret_oracle, e);
 }
 
 static bool family_fill(const struct case_id *id, const struct case_plan *plan, int i,
                         struct tensor *t)
 {
-    return quantize_fill(id, plan, i, t);
+    return (is_optimizer(id) ? optimizer_fill : quantize_fill)(id, plan, i, t);
 }
 
 static const struct suite_row suites[] = {

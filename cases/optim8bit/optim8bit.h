@@ -112,9 +112,13 @@ enum err quantize_oracle(const struct case_id *id, const struct case_plan *plan,
 bool quantize_fill(const struct case_id *id, const struct case_plan *plan, int i,
                    struct tensor *t);
 
-extern const struct case_model quantize_models[];
-bool quantize_model(const struct case_id *id, const struct case_plan *plan,
-                    const struct tensor *const *input, int which, int model, int64_t n,
-                    const int64_t *index, uint64_t *ret_bits);
+/* --- optimizer.c -----------------------------------------------------------------------------
+ */
+enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
+enum err optimizer_oracle(const struct case_id *id, const struct case_plan *plan,
+                          const struct tensor *const *input, int which, struct oracle *o,
+                          struct errinfo *e);
+bool optimizer_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                    struct tensor *t);
 
 #endif
