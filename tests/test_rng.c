@@ -56,12 +56,14 @@ START_TEST(unit)
 {
     struct rng_key key = rng_key_make(3, "unit");
     double sum = 0, square = 0;
+    int inside = 0;
     for (int i = 0; i < DRAWS; i++) {
         double u = rng_unit(key, (uint64_t)i, 0), n = u * 0x1p53;
-        ck_assert(u > 0 && u < 1 && n == floor(n) && fmod(n, 2) == 1);
+        inside += u > 0 && u < 1 && n == floor(n) && fmod(n, 2) == 1;
         sum += u - 0.5;
         square += (u - 0.5) * (u - 0.5);
     }
+    ck_assert_int_eq(inside, DRAWS);
     ck_assert(fabs(sum / DRAWS) < 5 * sqrt(1.0 / 12 / DRAWS));
     ck_assert(fabs(square / DRAWS - 1.0 / 12) < 5 * sqrt(1.0 / 180 / DRAWS));
 }
