@@ -270,6 +270,8 @@ void codeobject_release(struct codeobject *c)
     codemap_release(&c->code);
     if (c->base)
         sim_memory_free(c->memory, c->base);
+    if (c->segment)
+        sim_memory_free(c->memory, c->segment);
     for (int n = 0; n < c->n_global; n++)
         free(c->global[n].name);
     free(c->global);

@@ -35,8 +35,9 @@ struct global {
 
 struct codeobject {
     struct sim_memory *memory;
-    uint64_t base, size; /* allocation in memory */
-    uint32_t *words;     /* owned: the executable segment as it was loaded */
+    uint64_t base, size;            /* allocation in memory */
+    uint64_t segment, segment_size; /* launches put their arguments there; made by the first */
+    uint32_t *words;                /* owned: the executable segment as it was loaded */
     struct codemap code;
     struct metadata metadata;
     int n_kernel, n_global;

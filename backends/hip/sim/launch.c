@@ -95,14 +95,26 @@ struct dispatch_packet {
 /* The apertures within amd_queue_t. */
 enum { QUEUE_BYTES = 256, QUEUE_SHARED_BASE = 0x40, QUEUE_PRIVATE_BASE = 0x44 };
 
-/* One allocation: argument segment, dispatch packet, queue. */
+/* Kept from launch to launch: memory that was freed is not used again for long. */
+static uint64_t segment_room(struct codeobject *o, uint64_t size)
+{
+    if (size <= o->segment_size)
+        return o->segment;
+    if (o->segment)
+        sim_memory_free(o->memory, o->segment);
+    o->segment = sim_memory_alloc(o->memory, size);
+    o->segment_size = o->segment ? size : 0;
+    return o->segment;
+}
+
+/* Argument segment, dispatch packet, queue. */
 static uint64_t segment_make(const struct launch_request *p, struct block_launch *b)
 {
     const struct kernel *k = p->kernel;
     uint64_t args = (k->meta->kernarg_size + 63ull) / 64 * 64;
     args = args < SEGMENT_MIN ? SEGMENT_MIN : args;
     const uint64_t size = args + 64 + QUEUE_BYTES;
-    const uint64_t at = sim_memory_alloc(p->object->memory, size);
+    const uint64_t at = segment_room(p->object, size);
     if (!at)
         return 0;
     uint8_t *bytes = (uint8_t *)(uintptr_t)at;
@@ -145,7 +157,6 @@ enum launch_status launch_run(const struct launch_request *p, uint64_t *instruct
         return LAUNCH_NOMEM;
     }
     if (watch_launch(p->watch, (uint64_t)p->grid[0] * p->grid[1] * p->grid[2])) {
-        sim_memory_free(p->object->memory, segment);
         sim_fault_set(ret_fault, SIM_FAULT_NOMEM, "no memory to check the launch");
         return LAUNCH_NOMEM;
     }
@@ -157,6 +168,5 @@ enum launch_status launch_run(const struct launch_request *p, uint64_t *instruct
                                .context = &b,
                                .workspace_release = block_workspace_release};
     const int failed = sim_grid_run(&g, instructions, ret_fault);
-    sim_memory_free(p->object->memory, segment);
     return failed ? LAUNCH_FAULT : LAUNCH_OK;
 }
