@@ -188,6 +188,23 @@ static uint32_t counted(const uint32_t *x, uint32_t t)
     return THREADS;
 }
 
+/* x summed with its halves, by a function that calls itself. */
+static uint32_t halves_summed(const uint32_t *x, uint32_t t)
+{
+    uint32_t sum = 0;
+    for (uint32_t v = x[t]; v; v /= 2)
+        sum += v;
+    return sum;
+}
+
+static const char recursive[] =
+    ".func (.param .b32 r) h(.param .b32 a)\n{\n.reg .b32 %v, %w; .reg .pred %p; ld.param.b32 "
+    "%v, [a];\n"
+    "setp.eq.u32 %p, %v, 0; mov.u32 %w, 0; @%p bra E;\nshr.u32 %w, %v, 1;\n"
+    "{ .param .b32 pa; .param .b32 pr; st.param.b32 [pa], %w; call.uni (pr), h, (pa); "
+    "ld.param.b32 %w, [pr]; }\n"
+    "add.u32 %w, %w, %v;\nE: st.param.b32 [r], %w;\nret;\n}\n";
+
 static const char function[] =
     ".func (.param .b32 r) f(.param .b32 a)\n{\n.reg .b32 %v;\nld.param.b32 %v, [a];\n"
     "mad.lo.u32 %v, %v, 3, 5;\nst.param.b32 [r], %v;\nret;\n}\n"
@@ -300,6 +317,10 @@ static const struct {
      "mov.u32 %y, %x; and.b32 %r0, %x, 1; setp.eq.u32 %p0, %r0, 0; @%p0 bra L; " CALL_F(
          "%x", "%y") "L: " CALL_F("%y", "%y"),
      called},
+    {recursive,
+     "{ .param .b32 pa; .param .b32 pr; st.param.b32 [pa], %x; call.uni (pr), h, (pa); "
+     "ld.param.b32 %y, [pr]; }",
+     halves_summed},
     {function,
      ".reg .b64 %a, %b; and.b32 %r0, %x, 1; setp.ne.u32 %p0, %r0, 0; mov.u64 %a, f; mov.u64 "
      "%b, g; "
@@ -393,6 +414,39 @@ START_TEST(divergent_barriers)
 }
 END_TEST
 
+/* Endless recursion ends with the stack; assert names its place. */
+START_TEST(system_faults)
+{
+    static const char endless[] = ".func e()\n{ call.uni e; ret; }\n";
+    static const char assertion[] = ".extern .func __assertfail(.param .b64 a, .param .b64 b, "
+                                    ".param .b32 c, .param .b64 d, .param .b64 e);\n"
+                                    ".global .b8 what[6] = {120, 32, 62, 32, 48, 0};\n.global "
+                                    ".b8 file[5] = {97, 46, 99, 117, 0};\n";
+    static const struct {
+        const char *declare, *body, *says;
+        CUresult result;
+    } cases[] = {{endless, "call.uni e;", "call stack", CUDA_ERROR_ILLEGAL_ADDRESS},
+                 {assertion,
+                  "{ .param .b64 a; .param .b64 b; .param .b32 c; .param .b64 d; .param .b64 "
+                  "e; st.param.b64 [a], what; "
+                  "st.param.b64 [b], file; st.param.b32 [c], 77; st.param.b64 [d], 0; "
+                  "st.param.b64 [e], 1; "
+                  "call.uni __assertfail, (a, b, c, d, e); }",
+                  "assertion 'x > 0' failed at a.cu:77", CUDA_ERROR_LAUNCH_FAILED}};
+    gpu_start();
+    for (int k = 0; k < 2; k++) {
+        char text[2048];
+        uint32_t word[1] = {0};
+        snprintf(text, sizeof text, "%s%s.visible .entry k(.param .u64 p)\n{\n%s\nret;\n}\n",
+                 head, cases[k].declare, cases[k].body);
+        CUresult r = ptx_try(text, word, sizeof word, 1, 32);
+        ck_assert_msg(r == cases[k].result && strstr(gpuparity_sim_last_fault(), cases[k].says),
+                      "%d %s", r, gpuparity_sim_last_fault());
+        ck_assert_int_eq(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    }
+}
+END_TEST
+
 START_TEST(all_forms)
 {
     forms_check(" shfl vote match redux activemask bra brx call ret exit bar barrier ");
@@ -407,6 +461,7 @@ int main(void)
     tcase_add_test(t, spin_lock);
     tcase_add_test(t, partial_warp);
     tcase_add_test(t, divergent_barriers);
+    tcase_add_test(t, system_faults);
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
     return suite_run(s);

@@ -72,7 +72,6 @@ START_TEST(mistakes_are_placed)
         {BODY("lop3.b32 %r0, %r1, %r2, %r3, 256;"), 7, 1, "0 to 255"},
         {BODY("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r0}, {%r1}, {%r2}, {%r3};"), 7,
          1, "2 registers"},
-        {HEAD ".func f() { call f; ret; }\n.entry k() { call f; }\n", 0, 0, "recursion"},
         {HEAD ".entry k() { .local .b8 a[16777216]; }\n", 0, 0, "8 MiB"},
         {HEAD ".entry k() { .reg .b32 %r<2000000>; }\n", 4, 35, "fewer registers"},
     };
@@ -226,7 +225,7 @@ int main(void)
 {
     Suite *s = suite_create("cuda_sim_parse");
     TCase *t = tcase_create("parse");
-    tcase_add_loop_test(t, mistakes_are_placed, 0, 38);
+    tcase_add_loop_test(t, mistakes_are_placed, 0, 37);
     tcase_add_test(t, odd_but_right);
     tcase_add_test(t, dynamic_shared);
     tcase_add_test(t, hostile_text);

@@ -97,8 +97,9 @@ struct image_function {
     const struct ptx_function *function;
     uint32_t start;         /* first instruction; UINT32_MAX: not in this image */
     uint32_t frame;         /* bytes of local memory, parameters included */
-    uint32_t param, result; /* offsets of the first parameter and result in the frame */
     uint32_t return_slot;   /* 32 lanes of return addresses */
+    uint32_t saved;         /* offset in the frame where registers are saved */
+    bool recursive;         /* may be called while it runs: saves its registers around calls */
 };
 
 /* A kernel ready to run. Owns everything but the module. */

@@ -20,6 +20,10 @@ static uint64_t align_up(uint64_t n, uint64_t align)
 
 enum { WANTED = 1, SCANNED = 2 };
 
+/* Local memory for calls whose depth is not known, and for arguments of vprintf and the like.
+ */
+enum { RECURSION_STACK = 32 << 10, SYSTEM_STACK = 64 };
+
 static void symbol_note(struct lowerer *l, const struct ptx_symbol *s, bool dynamic)
 {
     if (!s)
@@ -124,6 +128,10 @@ static bool function_prepare(struct lowerer *l, const struct ptx_function *f)
     if (!frame_place(l, f->variable, &size, SPACE_PARAM) ||
         !frame_place(l, f->variable, &size, SPACE_LOCAL))
         return false;
+    size = align_up(size, 16);
+    g->saved = (uint32_t)size;
+    if (g->recursive)
+        size += ((uint64_t)f->n_reg + 1) * 8;
     g->frame = (uint32_t)align_up(size, 16);
     l->reg_base[f->index] = l->image->n_slot;
     for (uint32_t r = 0; r < f->n_reg; r++) {
@@ -135,38 +143,64 @@ static bool function_prepare(struct lowerer *l, const struct ptx_function *f)
     return f->entry || g->return_slot;
 }
 
-/* Bytes of call stack from `f` downwards; 0 with an error for recursion. */
-static bool stack_depth(struct lowerer *l, const struct ptx_function *f, uint8_t *busy,
-                        uint64_t *ret_size)
+static bool may_call(const struct ptx_inst *i, const struct ptx_function *g)
+{
+    if (!slice_is(i->op, "call"))
+        return false;
+    bool called = is_indirect(i) && !g->entry;
+    for (int n = 0; n < i->n_operand; n++)
+        called |= i->operand[n].symbol == g->symbol;
+    return called;
+}
+
+static void reached_mark(const struct lowerer *l, const struct ptx_function *f, uint8_t *seen)
+{
+    for (const struct ptx_function *g = l->module->function; g; g = g->next)
+        for (uint32_t k = 0; k < f->n_inst && !seen[g->index]; k++)
+            if (may_call(&f->inst[k], g)) {
+                seen[g->index] = 1;
+                reached_mark(l, g, seen);
+            }
+}
+
+/* Which functions may call themselves, also by way of others. */
+static bool recursion_find(struct lowerer *l)
+{
+    size_t n = (size_t)l->module->n_function;
+    uint8_t *seen = malloc(n);
+    if (!seen)
+        return lower_fail(l, "not enough memory");
+    for (const struct ptx_function *f = l->module->function; f; f = f->next) {
+        if (!l->function_state[f->index] || f->entry)
+            continue;
+        memset(seen, 0, n);
+        reached_mark(l, f, seen);
+        l->image->function[f->index].recursive = seen[f->index];
+    }
+    free(seen);
+    return true;
+}
+
+/* Bytes of call stack from `f` downwards; a recursive function ends the walk. */
+static uint64_t stack_depth(const struct lowerer *l, const struct ptx_function *f)
 {
     uint64_t deepest = 0;
-    if (busy[f->index])
-        return lower_fail(l, "function '%.*s' calls itself: recursion is not supported",
-                          (int)f->name.size, f->name.text);
-    busy[f->index] = 1;
-    for (uint32_t k = 0; k < f->n_inst; k++) {
-        const struct ptx_inst *i = &f->inst[k];
-        if (!slice_is(i->op, "call"))
-            continue;
-        for (const struct ptx_function *g = l->module->function; g; g = g->next) {
-            bool called = is_indirect(i) && !g->entry;
-            for (int n = 0; n < i->n_operand; n++)
-                called |= i->operand[n].symbol == g->symbol;
-            uint64_t size;
-            if (!called || (is_indirect(i) && busy[g->index]))
-                continue;
-            if (!stack_depth(l, g, busy, &size))
-                return false;
-            deepest = size > deepest ? size : deepest;
-        }
-    }
-    busy[f->index] = 0;
-    *ret_size = l->image->function[f->index].frame + deepest;
-    return true;
+    if (l->image->function[f->index].recursive)
+        return RECURSION_STACK;
+    for (const struct ptx_function *g = l->module->function; g; g = g->next)
+        for (uint32_t k = 0; k < f->n_inst; k++)
+            if (may_call(&f->inst[k], g)) {
+                uint64_t size = stack_depth(l, g);
+                deepest = size > deepest ? size : deepest;
+                break;
+            }
+    return l->image->function[f->index].frame + deepest;
 }
 
 static bool functions_prepare(struct lowerer *l)
 {
+    if (!recursion_find(l))
+        return false;
     for (const struct ptx_function *f = l->module->function; f; f = f->next) {
         l->image->function[f->index].function = f;
         l->image->function[f->index].start = UINT32_MAX;
@@ -174,15 +208,11 @@ static bool functions_prepare(struct lowerer *l)
             !function_prepare(l, f))
             return false;
     }
-    uint8_t *busy = calloc((size_t)l->module->n_function, 1);
-    uint64_t size = 0;
-    bool ok =
-        busy ? stack_depth(l, l->function, busy, &size) : lower_fail(l, "not enough memory");
-    free(busy);
-    if (ok && size > WINDOW_SIZE / 2)
+    uint64_t size = stack_depth(l, l->function) + SYSTEM_STACK;
+    if (size > WINDOW_SIZE / 2)
         return lower_fail(l, "more than 8 MiB of local memory a thread");
     l->image->local_size = (uint32_t)align_up(size, 16);
-    return ok;
+    return true;
 }
 
 /* --- bodies ----------------------------------------------------------------------------------
@@ -229,7 +259,8 @@ static bool function_lower(struct lowerer *l, const struct ptx_function *f)
     l->image->function[f->index].start = l->image->n_inst;
     free(l->start);
     l->start = calloc((size_t)f->n_inst + 1, sizeof *l->start);
-    if (!l->start || (l->option.fuse && !l->module->debug && !fuse_plan_make(f, &l->arena, &l->fuse)))
+    if (!l->start ||
+        (l->option.fuse && !l->module->debug && !fuse_plan_make(f, &l->arena, &l->fuse)))
         return lower_fail(l, "not enough memory");
     for (uint32_t k = 0; k < f->n_inst; k++) {
         l->start[k] = l->image->n_inst;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "lower.h"
+#include "system.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -167,16 +168,64 @@ static bool jump_emit(struct lowerer *l, const struct call *c)
     return patch_add(l, PATCH_FUNCTION, 0, (uint32_t)s->function->index);
 }
 
+/* A recursive function keeps its registers in its frame while it calls. */
+static bool registers_keep(struct lowerer *l, enum exec_id exec)
+{
+    const struct image_function *f = &l->image->function[l->function->index];
+    if (!f->recursive)
+        return true;
+    uint32_t n = l->function->n_reg, *slot = calloc((size_t)n + 1, sizeof *slot);
+    struct inst *i = slot && n < UINT16_MAX ? emit(l, exec) : NULL;
+    if (!i) {
+        free(slot);
+        return lower_fail(l, "too many registers for a recursive function");
+    }
+    i->a = l->image->frame_slot;
+    i->imm = f->saved;
+    for (uint32_t k = 0; k < n; k++)
+        slot[k] = slot_reg(l, k);
+    slot[n] = f->return_slot;
+    bool ok = emit_list(l, i, slot, n + 1, exec == EXEC_frame_restore ? n + 1 : 0);
+    free(slot);
+    return ok;
+}
+
+/* Functions the driver provides: vprintf and what assert calls. */
+static bool system_call(struct lowerer *l, const struct call *c, bool *ret_is)
+{
+    static const struct {
+        const char *name;
+        enum system_call number;
+    } rows[] = {{"vprintf", SYSTEM_VPRINTF}, {"__assertfail", SYSTEM_ASSERT}};
+    const struct ptx_symbol *s = c->callee->symbol;
+    *ret_is = false;
+    if (c->callee->kind != OPERAND_SYMBOL || s->kind != SYMBOL_FUNCTION || s->function->defined)
+        return true;
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        if (!slice_is(s->name, rows[k].name))
+            continue;
+        struct inst *i = emit(l, EXEC_system_call);
+        if (!i)
+            return false;
+        i->a = l->image->frame_slot;
+        i->extra = rows[k].number;
+        *ret_is = true;
+    }
+    return true;
+}
+
 bool lower_call(struct lowerer *l)
 {
     struct call c;
     uint32_t frame = l->image->function[l->function->index].frame;
     uint64_t offset = 0;
+    bool system = false;
     if (!call_parts(l, &c))
         return false;
     if (!copies_emit(l, c.argument, frame, &offset, false) ||
-        !frame_move(l, frame, EXEC_add_u32) || !jump_emit(l, &c) ||
-        !frame_move(l, frame, EXEC_sub_u32))
+        !registers_keep(l, EXEC_frame_save) || !frame_move(l, frame, EXEC_add_u32) ||
+        !system_call(l, &c, &system) || (!system && !jump_emit(l, &c)) ||
+        !frame_move(l, frame, EXEC_sub_u32) || !registers_keep(l, EXEC_frame_restore))
         return false;
     offset = 0;
     offset_skip(c.argument, &offset);

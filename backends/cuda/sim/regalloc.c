@@ -38,6 +38,16 @@ static void slot_resolve(struct image *im, uint32_t *slot, void *context)
     *slot = *slot ? im->slot[*slot].offset : 0;
 }
 
+/* Offsets are multiples of four: the low bits say whether it is 1, 32 or 64 bits wide. */
+static void slot_resolve_kind(struct image *im, uint32_t *slot, void *context)
+{
+    int bits = im->slot[*slot].bits;
+    uint32_t kind = bits == 64 ? 2 : bits == 32 ? 1 : 0;
+    bool place = *slot != 0;
+    slot_resolve(im, slot, context);
+    *slot |= place ? kind : 0;
+}
+
 bool registers_place(struct image *im)
 {
     uint8_t *used = calloc(im->n_slot, 1);
@@ -71,8 +81,16 @@ bool registers_place(struct image *im)
         if (!used[k])
             im->slot[k].kind = SLOT_NONE;
     im->register_bytes = (at + 63) / 64 * 64;
-    for (uint32_t k = 0; k < im->n_inst; k++)
-        inst_visit(im, &im->inst[k], slot_resolve, NULL);
+    for (uint32_t k = 0; k < im->n_inst; k++) {
+        struct inst *in = &im->inst[k];
+        uint16_t n = in->n_list;
+        bool kept = in->exec == EXEC_frame_save || in->exec == EXEC_frame_restore;
+        for (uint32_t e = 0; kept && e < n; e++)
+            slot_resolve_kind(im, &im->pool[(uintptr_t)in->list - 1 + e], NULL);
+        in->n_list = kept ? 0 : n;
+        inst_visit(im, in, slot_resolve, NULL);
+        in->n_list = n;
+    }
     for (uint32_t k = 0; k < im->n_function; k++)
         if (im->function[k].return_slot)
             im->function[k].return_slot = im->slot[im->function[k].return_slot].offset;
