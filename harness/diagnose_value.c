@@ -26,23 +26,27 @@ static int64_t power_of_two_near(int64_t x)
 
 void diagnose_unwritten(struct suspect *s)
 {
-    int64_t n = 0;
+    int64_t n = 0, first = -1, last = -1;
     uint64_t poison = poison_bits(s->t->dtype);
-    for (int64_t i = 0; i < s->count; i++)
-        n += s->bad[i] && tensor_bits(s->t, i) == poison;
+    for (int64_t i = 0; i < s->count; i++) {
+        if (!s->bad[i] || tensor_bits(s->t, i) != poison)
+            continue;
+        last = i;
+        first = n++ ? first : i;
+    }
     if (!n)
         return;
     int64_t row = s->t->rank ? s->t->dim[s->t->rank - 1] : 1;
-    bool suffix = s->first + n == s->count;
-    if (suffix && (power_of_two_near(s->first) || power_of_two_near(s->first / row)))
+    bool suffix = first + n == s->count;
+    if (suffix && (power_of_two_near(first) || power_of_two_near(first / row)))
         claim_add(s->o, CAUSE_OVERFLOW, s->side, share(n, s->n_bad),
                   "every element from index %lld on, a power of two in elements or rows, was "
                   "never written",
-                  (long long)s->first);
+                  (long long)first);
     else
         claim_add(s->o, CAUSE_LOCALISED, s->side, share(n, s->n_bad),
                   "%lld of %lld elements were never written, first at index %lld, last at %lld",
-                  (long long)n, (long long)s->count, (long long)s->first, (long long)s->last);
+                  (long long)n, (long long)s->count, (long long)first, (long long)last);
 }
 
 static bool inputs_finite(const struct suspect *s)
