@@ -129,67 +129,34 @@ static const uint16_t dual_same[OP_COUNT_] = {
 #include "ops.def"
 };
 
-#define IN(table, n) ((n) < sizeof table / sizeof *table ? table[n] : 0)
+/* Where the numbers of each encoding lie. */
+static const struct {
+    const uint16_t *number;
+    unsigned count;
+} ranges[ENC_COUNT_] = {
+    [ENC_SOP2] = {sop2, 128},
+    [ENC_SOP1] = {sop1, 256},
+    [ENC_SOPC] = {sopc, 128},
+    [ENC_SOPK] = {sopk, 32},
+    [ENC_SOPP] = {sopp, 128},
+    [ENC_SMEM] = {smem, 256},
+    [ENC_VOP1] = {valu + BASE_VOP1, 128},
+    [ENC_VOP2] = {valu + BASE_VOP2, 64},
+    [ENC_VOPC] = {valu, 256},
+    [ENC_VOP3] = {valu, 0x400},
+    [ENC_VOP3SD] = {valu, 0x400},
+    [ENC_VOP3P] = {valu + BASE_VOP3P, 128},
+    [ENC_VOPD] = {vopd, 32},
+    [ENC_DS] = {ds, 256},
+    [ENC_FLAT] = {flats, 128},
+    [ENC_SCRATCH] = {flats + BASE_SCRATCH, 128},
+    [ENC_GLOBAL] = {flats + BASE_GLOBAL, 128},
+    [ENC_MUBUF] = {mubuf, 256},
+};
 
 const struct opcode *opcode_lookup(enum encoding e, unsigned op)
 {
-    unsigned n = 0;
-    switch (e) {
-    case ENC_SOP2:
-        n = IN(sop2, op);
-        break;
-    case ENC_SOP1:
-        n = IN(sop1, op);
-        break;
-    case ENC_SOPC:
-        n = IN(sopc, op);
-        break;
-    case ENC_SOPK:
-        n = IN(sopk, op);
-        break;
-    case ENC_SOPP:
-        n = IN(sopp, op);
-        break;
-    case ENC_SMEM:
-        n = IN(smem, op);
-        break;
-    case ENC_VOP1:
-        n = op < 128 ? valu[BASE_VOP1 + op] : 0;
-        break;
-    case ENC_VOP2:
-        n = op < 64 ? valu[BASE_VOP2 + op] : 0;
-        break;
-    case ENC_VOPC:
-        n = op < 256 ? valu[op] : 0;
-        break;
-    case ENC_VOP3:
-    case ENC_VOP3SD:
-        n = op < 0x400 ? valu[op] : 0;
-        break;
-    case ENC_VOP3P:
-        n = op < 128 ? valu[BASE_VOP3P + op] : 0;
-        break;
-    case ENC_VOPD:
-        n = IN(vopd, op);
-        break;
-    case ENC_DS:
-        n = IN(ds, op);
-        break;
-    case ENC_FLAT:
-        n = op < 128 ? flats[op] : 0;
-        break;
-    case ENC_SCRATCH:
-        n = op < 128 ? flats[BASE_SCRATCH + op] : 0;
-        break;
-    case ENC_GLOBAL:
-        n = op < 128 ? flats[BASE_GLOBAL + op] : 0;
-        break;
-    case ENC_MUBUF:
-        n = IN(mubuf, op);
-        break;
-    case ENC_COUNT_:
-        break;
-    }
+    const unsigned n = op < ranges[e].count ? ranges[e].number[op] : 0;
     return n ? &opcodes[n - 1] : NULL;
 }
 

@@ -124,64 +124,75 @@ static void result_modify(const struct wave *w, const struct inst *i, enum optyp
     }
 }
 
-/* The saturating integer instructions, on the operands as they came. */
-static bool result_saturate(const struct inst *i, const union lanes *a, const union lanes *b,
+/* The sum or product of a saturating integer instruction before it is cut; false: not one. */
+static bool exact_result(const struct inst *i, uint32_t p, uint32_t q, uint32_t r, int64_t *ret)
+{
+    const int64_t carry = i->code->form == FORM_CARRY && i->src[2].kind ? r & 1 : 0;
+    switch (i->code - opcode_at(0)) {
+    case OP_v_add_nc_u32:
+    case OP_v_add_nc_u16:
+    case OP_v_pk_add_u16:
+    case OP_v_add_co_u32:
+    case OP_v_add_co_ci_u32:
+        *ret = (int64_t)p + q + carry;
+        return true;
+    case OP_v_sub_nc_u32:
+    case OP_v_sub_nc_u16:
+    case OP_v_pk_sub_u16:
+    case OP_v_sub_co_u32:
+    case OP_v_sub_co_ci_u32:
+        *ret = (int64_t)p - q - carry;
+        return true;
+    case OP_v_subrev_nc_u32:
+    case OP_v_subrev_co_u32:
+    case OP_v_subrev_co_ci_u32:
+        *ret = (int64_t)q - p - carry;
+        return true;
+    case OP_v_add_nc_i32:
+        *ret = (int64_t)(int32_t)p + (int32_t)q;
+        return true;
+    case OP_v_sub_nc_i32:
+        *ret = (int64_t)(int32_t)p - (int32_t)q;
+        return true;
+    case OP_v_add_nc_i16:
+    case OP_v_pk_add_i16:
+        *ret = (int16_t)p + (int16_t)q;
+        return true;
+    case OP_v_sub_nc_i16:
+    case OP_v_pk_sub_i16:
+        *ret = (int16_t)p - (int16_t)q;
+        return true;
+    case OP_v_mad_u16:
+    case OP_v_pk_mad_u16:
+        *ret = (int64_t)p * q + r;
+        return true;
+    case OP_v_mad_i16:
+    case OP_v_pk_mad_i16:
+        *ret = (int16_t)p * (int16_t)q + (int16_t)r;
+        return true;
+    case OP_v_mad_u32_u24:
+        *ret = (int64_t)(p & 0xffffff) * (q & 0xffffff) + r;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void result_saturate(const struct inst *i, const union lanes *a, const union lanes *b,
                             const union lanes *c, union lanes *r)
 {
+    const enum optype t = (enum optype)i->code->d;
+    const bool is_signed = t == T_I32 || t == T_I16;
+    const int bits = optype_is16(t) ? 16 : 32;
+    const int64_t high = is_signed ? (1ll << (bits - 1)) - 1 : (1ll << bits) - 1;
+    const int64_t low = is_signed ? -high - 1 : 0;
     for (int n = 0; n < WAVE_LANES; n++) {
-        uint32_t p = a->u32[n], q = b->u32[n];
         int64_t exact;
-        switch (i->code - opcode_at(0)) {
-        case OP_v_add_nc_u32:
-        case OP_v_add_nc_u16:
-        case OP_v_add_co_u32:
-        case OP_v_add_co_ci_u32:
-            exact = (int64_t)p + q + (i->src[2].kind ? c->u32[n] & 1 : 0);
-            break;
-        case OP_v_sub_nc_u32:
-        case OP_v_sub_nc_u16:
-        case OP_v_sub_co_u32:
-        case OP_v_sub_co_ci_u32:
-            exact = (int64_t)p - q - (i->src[2].kind ? c->u32[n] & 1 : 0);
-            break;
-        case OP_v_subrev_nc_u32:
-        case OP_v_subrev_co_u32:
-        case OP_v_subrev_co_ci_u32:
-            exact = (int64_t)q - p - (i->src[2].kind ? c->u32[n] & 1 : 0);
-            break;
-        case OP_v_add_nc_i32:
-            exact = (int64_t)(int32_t)p + (int32_t)q;
-            break;
-        case OP_v_sub_nc_i32:
-            exact = (int64_t)(int32_t)p - (int32_t)q;
-            break;
-        case OP_v_add_nc_i16:
-            exact = (int16_t)p + (int16_t)q;
-            break;
-        case OP_v_sub_nc_i16:
-            exact = (int16_t)p - (int16_t)q;
-            break;
-        case OP_v_mad_u16:
-            exact = (int64_t)(p * (uint64_t)q + c->u32[n]);
-            break;
-        case OP_v_mad_i16:
-            exact = (int16_t)p * (int16_t)q + (int16_t)c->u32[n];
-            break;
-        case OP_v_mad_u32_u24:
-            exact = (int64_t)((uint64_t)(p & 0xffffff) * (q & 0xffffff) + c->u32[n]);
-            break;
-        default:
-            return false;
-        }
-        const enum optype t = (enum optype)i->code->d;
-        const bool is_signed = t == T_I32 || t == T_I16;
-        const int bits = optype_is16(t) ? 16 : 32;
-        const int64_t high = is_signed ? (1ll << (bits - 1)) - 1 : (1ll << bits) - 1;
-        const int64_t low = is_signed ? -high - 1 : 0;
+        if (!exact_result(i, a->u32[n], b->u32[n], c->u32[n], &exact))
+            return;
         exact = exact > high ? high : exact < low ? low : exact;
         r->u32[n] = (uint32_t)exact & (uint32_t)((1ull << bits) - 1);
     }
-    return true;
 }
 
 static void result_store(struct wave *w, const struct inst *i, union lanes *r, uint32_t mask)

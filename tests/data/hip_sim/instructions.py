@@ -706,6 +706,10 @@ def selections():
     emit('v_sub_nc_i32 v4, v6, v8 clamp', {'v6': a, 'v8': b}, {'v4': [clamp_int(s(i) - s(j), 32, True) for i, j in zip(a, b)]})
     emit('v_add_nc_i16 v4, v6, v8 op_sel:[1,0,1] clamp', {'v4': [7] * 8, 'v6': a, 'v8': b},
          {'v4': [7 | clamp_int(s(i >> 16, 16) + s(j, 16), 16, True) << 16 for i, j in zip(a, b)]})
+    emit('v_pk_add_i16 v4, v6, v8 clamp', {'v6': a, 'v8': b},
+         {'v4': [clamp_int(s(i, 16) + s(j, 16), 16, True) | clamp_int(s(i >> 16, 16) + s(j >> 16, 16), 16, True) << 16 for i, j in zip(a, b)]})
+    emit('v_pk_sub_u16 v4, v6, v8 clamp', {'v6': a, 'v8': b},
+         {'v4': [max((i & M16) - (j & M16), 0) | max((i >> 16) - (j >> 16), 0) << 16 for i, j in zip(a, b)]})
     # flushing: mode 0 for f32
     emit('v_add_f32_e32 v4, v6, v8', {'mode': 0xc0, 'v6': [1, 0x807fffff, 0x00800001, 0x3f800000] * 2, 'v8': [0, 0, 0x80800000, 1] * 2},
          {'v4': [0, 0, 0, 0x3f800000] * 2})
