@@ -96,7 +96,7 @@ static enum err sample_from_blocks(struct pass *p, int64_t q)
         n += size;
     }
     p->values[q] = NULL;
-    if (p->subject.b && !p->same && (q == TALLY_A_ULP || q == TALLY_B_ULP))
+    if (p->subject.b && (q == TALLY_A_ULP || q == TALLY_B_ULP))
         return sample_from_values(x, n, &p->sample[q], NULL); /* all, to be compared */
     return cells_sample_values(x, n, distribution_quantile_at, DISTRIBUTION_QUANTILES - 1,
                                &p->sample[q], NULL);
@@ -105,7 +105,7 @@ static enum err sample_from_blocks(struct pass *p, int64_t q)
 static void sample_make(void *context, int64_t q)
 {
     struct pass *p = context;
-    if (p->same && (q == TALLY_B_ULP || q == TALLY_B_BOUND))
+    if (q > TALLY_A_BOUND && !p->subject.b)
         return;
     p->code[q] = p->cells ? sample_from_lanes(p, q) : sample_from_blocks(p, q);
 }
@@ -166,9 +166,21 @@ static void pair_finish(const struct pass *p, struct pair_stats *s, const struct
     if (all->tally.pair_class >= 0)
         s->worst_index = all->tally.pair_class;
     distribution_make(&all->moments[TALLY_PAIR_ULP], &p->sample[TALLY_PAIR_ULP], &s->ulp);
-    if (!p->same)
-        sample_distance(a, b, &s->ks, &s->wasserstein);
+    sample_distance(a, b, &s->ks, &s->wasserstein);
     s->ks_p = sample_ks_p(s->ks, a->total, b->total);
+}
+
+/* Both sides alike: every finite element is 0 away from itself. */
+static struct pair_stats pair_of_same(const struct tensor *t)
+{
+    struct pair_stats s = {.count = t->count, .bits_equal = t->count, .ks_p = 1};
+    int64_t finite = 0;
+    for (int64_t i = 0; i < t->count; i++)
+        finite += dtype_is_finite(t->dtype, tensor_bits(t, i));
+    s.worst_index = s.first_index = -1;
+    s.ulp.count = s.ulp.zero = finite;
+    s.ulp.hist[0] = (uint64_t)finite;
+    return s;
 }
 
 static void stats_finish(const struct pass *p, const struct block *all,
@@ -177,14 +189,14 @@ static void stats_finish(const struct pass *p, const struct block *all,
     const struct tally *k = &all->tally;
     struct output_stats s = {.has_reference = p->subject.o != NULL, .a = k->a};
     side_finish(p, &s.a, k->a_class, TALLY_A_ULP, all);
-    if (p->subject.b) {
+    if (p->same) {
+        s.b = s.a;
+        s.pair = pair_of_same(p->subject.a);
+    } else if (p->subject.b) {
         s.b = k->b;
         s.b.unjudged = s.a.unjudged;
         s.pair = k->pair;
-        if (p->same)
-            s.b = s.a;
-        else
-            side_finish(p, &s.b, k->b_class, TALLY_B_ULP, all);
+        side_finish(p, &s.b, k->b_class, TALLY_B_ULP, all);
         pair_finish(p, &s.pair, all);
     }
     s.power = k->judged ? (double)k->powerful / (double)k->judged : 0;
@@ -229,11 +241,12 @@ enum err stats_compute(const struct tensor *a, const struct tensor *b, const str
     if (o && o->count != a->count)
         return err_set(e, ERR_USAGE, "a reference of %lld elements for an output of %lld",
                        (long long)o->count, (long long)a->count);
-    struct pass p = {.subject = {a, b, o, poison},
+    bool same = b && memcmp(a->data, b->data, tensor_bytes(a)) == 0;
+    struct pass p = {.subject = {a, same ? NULL : b, o, poison},
                      .count = a->count,
                      .blocks = (a->count + STATS_BLOCK - 1) / STATS_BLOCK,
                      .lanes = threads > 1 ? threads : 1,
-                     .same = b && memcmp(a->data, b->data, tensor_bytes(a)) == 0};
+                     .same = same};
     if (p.lanes > p.blocks)
         p.lanes = p.blocks > 1 ? (int)p.blocks : 1;
     enum err code = pass_allocate(&p)
