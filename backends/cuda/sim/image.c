@@ -197,6 +197,14 @@ static uint64_t stack_depth(const struct lowerer *l, const struct ptx_function *
     return l->image->function[f->index].frame + deepest;
 }
 
+static bool calls_system(const struct lowerer *l)
+{
+    for (const struct ptx_function *f = l->module->function; f; f = f->next)
+        if (l->function_state[f->index] && !f->defined)
+            return true;
+    return false;
+}
+
 static bool functions_prepare(struct lowerer *l)
 {
     if (!recursion_find(l))
@@ -208,7 +216,7 @@ static bool functions_prepare(struct lowerer *l)
             !function_prepare(l, f))
             return false;
     }
-    uint64_t size = stack_depth(l, l->function) + SYSTEM_STACK;
+    uint64_t size = stack_depth(l, l->function) + (calls_system(l) ? SYSTEM_STACK : 0);
     if (size > WINDOW_SIZE / 2)
         return lower_fail(l, "more than 8 MiB of local memory a thread");
     l->image->local_size = (uint32_t)align_up(size, 16);
