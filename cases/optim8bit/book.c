@@ -5,23 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const float nf4_value[16] = {
-    -0x1p0f,         -0x1.647362p-1f, -0x1.0cd66p-1f,  -0x1.946544p-2f,
-    -0x1.23449ap-2f, -0x1.7a6a7ep-3f, -0x1.74f0e2p-4f, 0,
-    0x1.45f5fep-4f,  0x1.4995c6p-3f,  0x1.f809bap-3f,  0x1.5a0674p-2f,
-    0x1.c3497p-2f,   0x1.200f56p-1f,  0x1.722766p-1f,  0x1p0f};
+static const float nf4_value[16] = {-1.0f,        -0.69619280f, -0.52507305f,  -0.39491749f,
+                                    -0.28444138f, -0.18477343f, -0.091050036f, 0.0f,
+                                    0.079580300f, 0.16093020f,  0.24611230f,   0.33791524f,
+                                    0.44070983f,  0.56261700f,  0.72295684f,   1.0f};
 
-static const float nf4_edge[15] = {
-    -0x1.b239bp-1f,  -0x1.38a4ep-1f,  -0x1.d709p-2f,  -0x1.5bd4ecp-2f, -0x1.e079d8p-3f,
-    -0x1.1a7178p-3f, -0x1.74f0e2p-5f, 0x1.45f5fep-5f, 0x1.ec90c4p-4f,  0x1.a0cfcp-3f,
-    0x1.2b05a8p-2f,  0x1.8ea7f2p-2f,  0x1.00da08p-1f, 0x1.491b5ep-1f,  0x1.b913b4p-1f};
+static const float nf4_edge[15] = {-0.84809637f, -0.61063290f, -0.45999527f,  -0.33967942f,
+                                   -0.23460740f, -0.13791174f, -0.045525018f, 0.039790150f,
+                                   0.12025525f,  0.20352125f,  0.29201376f,   0.38931253f,
+                                   0.50166345f,  0.64278692f,  0.86147845f};
 
 /* Magnitudes by the 3-bit code, thresholds of magnitudes, codes in the order of magnitudes. */
-static const float fp4_value[8] = {
-    0,       0x1.555556p-8f, 0x1.555556p-1f, 0x1p0f, 0x1.555556p-2f,
-    0x1p-1f, 0x1.555556p-3f, 0x1p-2f};
-static const float fp4_edge[7] = {0x1.655572p-9f, 0x1.6p-4f,     0x1.aaaaaap-3f, 0x1.2aaaaap-2f,
-                                  0x1.aaaaacp-2f, 0x1.2aaaap-1f, 0x1.aaaaaap-1f};
+static const float fp4_value[8] = {0.0f,        0.0052083333f, 0.66666669f, 1.0f,
+                                   0.33333334f, 0.5f,          0.16666667f, 0.25f};
+static const float fp4_edge[7] = {0.00260417f, 0.0859375f,  0.20833333f, 0.29166666f,
+                                  0.41666669f, 0.58333302f, 0.83333331f};
 static const int fp4_code[8] = {0, 1, 6, 7, 4, 5, 2, 3};
 
 static int ascending(const void *x, const void *y)

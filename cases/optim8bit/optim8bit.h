@@ -10,10 +10,11 @@
  *   optim8bit.c   parameters, variants, suites; who does what
  *   book.c        code books and the boundary-witness rule
  *   judge.c       references of codes and of values rounded to a format
- *   quantize.c    blockwise quantization: plan, inputs, reference, models
- *   single.c      f32 operations one by one, as a mode rounds them
- *   step.c        one optimizer step of one element, on single.c
- *   optimizer.c   optimizer kernels: plan, inputs, reference */
+ *   quantize.c    blockwise quantization: plan, inputs, reference
+ *   step.c        one optimizer step of one element
+ *   walk.c        8-bit steps of whole cases, block by block
+ *   trail.c       inputs of optimizers, states on their way among them
+ *   optimizer.c   optimizer kernels: plan, reference */
 
 /* Rows of the parameter table. */
 enum {

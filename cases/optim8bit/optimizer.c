@@ -1,36 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "step.h"
+#include "walk.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* Optimizer kernels. The numbers of a state are called m, slow and v; in 8-bit kernels m and
- * slow are the planes of code1 with the signed book, v is code2 with the unsigned one. */
-
-enum { SIZE = 256 };
-enum { M, SLOW, V, NUMBERS };
-
-static int find(const struct case_plan *p, const char *name)
-{
-    for (int i = 0; i < p->n_tensor; i++)
-        if (!strcmp(p->tensor[i].name, name))
-            return i;
-    return -1;
-}
-
-static bool rule_has(enum rule r, int number)
-{
-    return number == M || (number == SLOW ? step_has_slow(r) : step_has_v(r));
-}
-
-/* Squares only: no rule makes them negative. */
-static bool is_square(enum rule r, int number)
-{
-    return number == V || (number == M && (r == RULE_RMSPROP || r == RULE_ADAGRAD));
-}
+/* Optimizer kernels: plan and reference. */
 
 /* --- plan ------------------------------------------------------------------------------------
  */
@@ -48,12 +24,12 @@ static enum err optimizer_check(const struct case_id *id, struct errinfo *e)
     enum group group = trait_of(id)->group;
     int64_t n = id->value[P_N].i, rows = id->value[P_STEPS].i;
     const struct case_mode *m = &id->mode;
-    if (group == GROUP_STEP8 && trait_of(id)->rule == RULE_ADEMAMIX && n % SIZE)
+    if (group == GROUP_STEP8 && trait_of(id)->rule == RULE_ADEMAMIX && n % WALK_SIZE)
         return err_set(
             e, ERR_USAGE,
             "n=%lld: the planes of ademamix8 share a scale unless n is a multiple of "
             "%d",
-            (long long)n, SIZE);
+            (long long)n, WALK_SIZE);
     if (group == GROUP_RUN8 && !freedom_of(m).exact)
         return err_set(
             e, ERR_USAGE,
@@ -71,10 +47,10 @@ static void plan_states32(const struct case_id *id, struct case_plan *p)
     static const char *const names[] = {"m", "slow", "v"};
     enum rule rule = trait_of(id)->rule;
     int64_t n = id->value[P_N].i;
-    for (int k = 0; k < NUMBERS; k++)
-        if (rule_has(rule, k))
+    for (int k = 0; k < WALK_NUMBERS; k++)
+        if (walk_has(rule, k))
             plan_tensor(p, names[k], TENSOR_INOUT, DTYPE_F32, 1, &n,
-                        is_square(rule, k) ? DIST_POSITIVE : DIST_NORMAL);
+                        walk_is_square(rule, k) ? DIST_POSITIVE : DIST_NORMAL);
 }
 
 static void plan_states8(const struct case_id *id, struct case_plan *p)
@@ -82,7 +58,8 @@ static void plan_states8(const struct case_id *id, struct case_plan *p)
     enum rule rule = trait_of(id)->rule;
     bool run = trait_of(id)->group == GROUP_RUN8;
     enum tensor_role role = run ? TENSOR_OUT : TENSOR_INOUT;
-    int64_t rows = id->value[P_STEPS].i, n = id->value[P_N].i, blocks = (n + SIZE - 1) / SIZE;
+    int64_t rows = id->value[P_STEPS].i, n = id->value[P_N].i,
+            blocks = (n + WALK_SIZE - 1) / WALK_SIZE;
     int64_t planes = step_has_slow(rule) ? 2 : 1, book = 256;
     const int64_t codes1[] = {rows, planes * n}, scales1[] = {rows, planes * blocks};
     const int64_t codes2[] = {rows, n}, scales2[] = {rows, blocks};
@@ -120,7 +97,7 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
     plan_tensor(p, "rate", TENSOR_IN, DTYPE_F32, 2, rates, DIST_ZERO);
 
     snprintf(entry, sizeof entry, "%s_%s", id->variant->name, dtype_info(s.d)->name);
-    struct case_launch *l = plan_launch(p, entry, (n + SIZE - 1) / SIZE, SIZE);
+    struct case_launch *l = plan_launch(p, entry, (n + WALK_SIZE - 1) / WALK_SIZE, WALK_SIZE);
     l->grid[1] = run ? 1 : (uint32_t)rows;
     for (int i = 0; i < p->n_tensor; i++)
         push_tensor(l, i);
@@ -130,267 +107,6 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
         push_i32(l, rows);
     push_scalars(l, &s);
     return ERR_OK;
-}
-
-/* --- one block of one 8-bit step -------------------------------------------------------------
- */
-
-/* Codes and scales of a block, by number of the state. */
-struct block {
-    uint8_t code[NUMBERS][SIZE];
-    float most[NUMBERS];
-};
-
-/* What became of it, element by element. */
-struct block_result {
-    struct block next;
-    float number[NUMBERS][SIZE]; /* before quantization */
-    float second[NUMBERS];       /* largest magnitude but one */
-    struct range p[SIZE];
-};
-
-struct books {
-    struct book of[NUMBERS];
-};
-
-static struct books books_make(void)
-{
-    struct books b;
-    book_make(BOOK_DYNAMIC, &b.of[M]);
-    b.of[SLOW] = b.of[M];
-    book_make(BOOK_UDYNAMIC, &b.of[V]);
-    return b;
-}
-
-static void block_maximum(const float *x, float *ret_most, float *ret_second)
-{
-    *ret_most = *ret_second = -FLT_MAX;
-    for (int i = 0; i < SIZE; i++) {
-        float v = fabsf(x[i]);
-        if (v > *ret_most) {
-            *ret_second = *ret_most;
-            *ret_most = v;
-        } else if (v > *ret_second)
-            *ret_second = v;
-    }
-}
-
-/* The sign rule of m and slow: the code moves towards x where their signs differ. */
-static uint8_t code_signed(const struct book *b, int place, float x, bool has_sign)
-{
-    int c = place;
-    if (has_sign && signbit(b->value[place]) != signbit(x))
-        c += x > 0 ? 1 : -1;
-    return (uint8_t)c;
-}
-
-static uint8_t code_of(const struct step *s, const struct book *b, float x, float most,
-                       int number)
-{
-    float y = flushed(&s->freedom, flushed(&s->freedom, x) / flushed(&s->freedom, most));
-    return code_signed(b, book_place(b, y), x, number != V);
-}
-
-/* p and g have SIZE elements; those behind the block's `count` are zeros, with the codes of
- * lanes that do not exist. */
-static void block_step(const struct step *s, const struct books *b, const struct block *old,
-                       int count, const struct range *p, const float *g, struct block_result *r)
-{
-    for (int i = 0; i < SIZE; i++) {
-        float x[NUMBERS] = {0};
-        for (int k = 0; k < NUMBERS; k++) {
-            int code = i < count ? old->code[k][i] : k == V ? 0 : 128;
-            x[k] = flushed(&s->freedom, b->of[k].value[code] * old->most[k]);
-        }
-        struct state before = {x[M], x[SLOW], x[V]};
-        struct state after = step_state(s, (float)p[i].value, g[i], &before);
-        r->number[M][i] = after.m;
-        r->number[SLOW][i] = after.slow;
-        r->number[V][i] = after.v;
-        r->p[i] = step_param(s, &p[i], g[i], &before, &after);
-    }
-    for (int k = 0; k < NUMBERS; k++) {
-        block_maximum(r->number[k], &r->next.most[k], &r->second[k]);
-        for (int i = 0; i < SIZE; i++)
-            r->next.code[k][i] = code_of(s, &b->of[k], r->number[k][i], r->next.most[k], k);
-    }
-}
-
-/* --- rows and blocks of a case ---------------------------------------------------------------
- */
-
-/* Calls `take` for every block, in order: rows of a block one after the other. */
-struct walk {
-    const struct case_id *id;
-    const struct case_plan *plan;
-    const struct tensor *p, *g;
-    const struct tensor *code1, *absmax1, *code2, *absmax2; /* NULL: the state is carried on */
-    struct step s;
-    struct books b;
-    int64_t n, rows, blocks, planes;
-    void (*take)(struct walk *w, int64_t row, int64_t block, int count,
-                 const struct block_result *r);
-    void *context;
-};
-
-static int64_t code_at(const struct walk *w, int64_t row, int k, int64_t i)
-{
-    return k == V ? row * w->n + i : (row * w->planes + k) * w->n + i;
-}
-
-static int64_t scale_at(const struct walk *w, int64_t row, int k, int64_t block)
-{
-    return k == V ? row * w->blocks + block : (row * w->planes + k) * w->blocks + block;
-}
-
-static void block_load(const struct walk *w, int64_t row, int64_t block, int count,
-                       struct block *ret)
-{
-    memset(ret, 0, sizeof *ret);
-    for (int k = 0; k < NUMBERS; k++) {
-        const struct tensor *code = k == V ? w->code2 : w->code1;
-        const struct tensor *scale = k == V ? w->absmax2 : w->absmax1;
-        if (!rule_has(w->s.rule, k) || !code || !scale)
-            continue;
-        ret->most[k] = (float)tensor_value(scale, scale_at(w, row, k, block));
-        for (int i = 0; i < count; i++)
-            ret->code[k][i] = (uint8_t)tensor_bits(code, code_at(w, row, k, block * SIZE + i));
-    }
-}
-
-/* Without states of their own the rows are one run: each starts with what the last one left. */
-static void walk_block(struct walk *w, int64_t block, struct block_result *r)
-{
-    struct block state = {0};
-    struct range p[SIZE] = {0};
-    int count = (int)(w->n - block * SIZE < SIZE ? w->n - block * SIZE : SIZE);
-    for (int64_t row = 0; row < w->rows; row++) {
-        float g[SIZE] = {0};
-        if (w->code1)
-            block_load(w, row, block, count, &state);
-        for (int i = 0; i < count; i++) {
-            int64_t at = row * w->n + block * SIZE + i;
-            g[i] = (float)tensor_value(w->g, at);
-            if (at < w->p->count) {
-                double x = tensor_value(w->p, at);
-                p[i] = (struct range){x, x, x, 0};
-            }
-        }
-        step_at(&w->s, w->id->value[P_STEP].i + row);
-        block_step(&w->s, &w->b, &state, count, p, g, r);
-        w->take(w, row, block, count, r);
-        state = r->next;
-        memcpy(p, r->p, sizeof p);
-    }
-}
-
-static struct walk walk_make(const struct case_id *id, const struct case_plan *plan)
-{
-    struct walk w = {.id = id, .plan = plan, .s = step_make(id), .b = books_make()};
-    w.n = id->value[P_N].i;
-    w.rows = id->value[P_STEPS].i;
-    w.blocks = (w.n + SIZE - 1) / SIZE;
-    w.planes = step_has_slow(w.s.rule) ? 2 : 1;
-    return w;
-}
-
-static enum err walk_all(struct walk *w, struct errinfo *e)
-{
-    struct block_result *r = malloc(sizeof *r);
-    if (!r)
-        return err_set(e, ERR_NOMEM, "no memory for the reference of an optimizer");
-    for (int64_t block = 0; block < w->blocks; block++)
-        walk_block(w, block, r);
-    free(r);
-    return ERR_OK;
-}
-
-/* --- inputs ----------------------------------------------------------------------------------
- */
-
-static void fill_rates(const struct case_id *id, struct tensor *t)
-{
-    struct step s = step_make(id);
-    float *rate = t->data;
-    for (int64_t row = 0; row < t->dim[0]; row++) {
-        step_at(&s, id->value[P_STEP].i + row);
-        const float all[] = {s.c1, s.c2, s.size, s.floor};
-        memcpy(rate + 4 * row, all, sizeof all);
-    }
-}
-
-/* Random codes of squares are of the signed book's upper half. */
-static void fill_squares(const struct case_id *id, struct tensor *t)
-{
-    struct rng_key key = rng_key_make(id->seed, "optim8bit/squares");
-    for (int64_t i = 0; i < t->count; i++)
-        tensor_set_bits(t, i, 127 + rng_bits(key, (uint64_t)i, 0) % 129);
-}
-
-/* A state on its way: row r of `t` holds what r steps from nothing leave. */
-struct trail {
-    struct tensor *t;
-    bool codes, second; /* of code1 and absmax1, or of code2 and absmax2 */
-};
-
-static void trail_take(struct walk *w, int64_t row, int64_t block, int count,
-                       const struct block_result *r)
-{
-    const struct trail *trail = w->context;
-    if (row + 1 == w->rows)
-        return;
-    for (int k = trail->second ? V : M; k <= (trail->second ? V : SLOW); k++) {
-        if (!rule_has(w->s.rule, k))
-            continue;
-        if (!trail->codes) {
-            float *scale = trail->t->data;
-            scale[scale_at(w, row + 1, k, block)] = r->next.most[k];
-        }
-        for (int i = 0; i < count && trail->codes; i++)
-            tensor_set_bits(trail->t, code_at(w, row + 1, k, block * SIZE + i),
-                            r->next.code[k][i]);
-    }
-}
-
-static void fill_trail(const struct case_id *id, const struct case_plan *plan, struct tensor *t,
-                       bool codes, bool second)
-{
-    struct errinfo e;
-    struct tensor p = {0}, g = {0};
-    struct walk w = walk_make(id, plan);
-    struct trail trail = {t, codes, second};
-    w.s.freedom = (struct freedom){.exact = true};
-    w.take = trail_take;
-    w.context = &trail;
-    if (!case_input(id, plan, find(plan, "p"), &p, &e) &&
-        !case_input(id, plan, find(plan, "g"), &g, &e)) {
-        w.p = &p;
-        w.g = &g;
-        walk_all(&w, &e);
-    }
-    tensor_release(&p);
-    tensor_release(&g);
-}
-
-bool optimizer_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                    struct tensor *t)
-{
-    struct books b = books_make();
-    const char *name = plan->tensor[i].name;
-    bool codes = !strncmp(name, "code", 4), scales = !strncmp(name, "absmax", 6);
-    if (!strcmp(name, "rate"))
-        fill_rates(id, t);
-    else if (!strcmp(name, "book1"))
-        book_table(&b.of[M], t->data);
-    else if (!strcmp(name, "book2"))
-        book_table(&b.of[V], t->data);
-    else if ((codes || scales) && id->value[P_STEPS].i > 1)
-        fill_trail(id, plan, t, codes, strchr(name, '2') != NULL);
-    else if (!strcmp(name, "code1") && is_square(trait_of(id)->rule, M))
-        fill_squares(id, t);
-    else
-        return false;
-    return true;
 }
 
 /* --- reference -------------------------------------------------------------------------------
@@ -434,7 +150,7 @@ static void judge_state_code(const struct walk *w, struct oracle *o, int64_t at,
     int other =
         book_other(b, place, (double)x / (double)most, w->s.freedom.ulps, w->s.freedom.flushed);
     if (other >= 0)
-        judge_between(o, at, code, code_signed(b, other, x, k != V), 1);
+        judge_between(o, at, code, walk_code_signed(b, other, x, k != WALK_V), 1);
 }
 
 static void judge_take(struct walk *w, int64_t row, int64_t block, int count,
@@ -443,17 +159,18 @@ static void judge_take(struct walk *w, int64_t row, int64_t block, int count,
     const struct judged *j = w->context;
     if (j->name[0] == 'p') {
         for (int i = 0; i < count; i++)
-            judge_param(j->o, row * w->n + block * SIZE + i, w->s.d, &r->p[i]);
+            judge_param(j->o, row * w->n + block * WALK_SIZE + i, w->s.d, &r->p[i]);
         return;
     }
-    for (int k = j->second ? V : M; k <= (j->second ? V : SLOW); k++) {
-        if (!rule_has(w->s.rule, k))
+    for (int k = j->second ? WALK_V : WALK_M; k <= (j->second ? WALK_V : WALK_SLOW); k++) {
+        if (!walk_has(w->s.rule, k))
             continue;
         double most = (double)r->next.most[k];
         if (j->name[0] == 'a')
-            judge_exact(j->o, scale_at(w, row, k, block), most, most - (double)r->second[k]);
+            judge_exact(j->o, walk_scale_at(w, row, k, block), most,
+                        most - (double)r->second[k]);
         for (int i = 0; i < count && j->name[0] == 'c'; i++)
-            judge_state_code(w, j->o, code_at(w, row, k, block * SIZE + i), k, i, r);
+            judge_state_code(w, j->o, walk_code_at(w, row, k, block * WALK_SIZE + i), k, i, r);
     }
 }
 
@@ -463,13 +180,13 @@ static enum err oracle8(const struct case_id *id, const struct case_plan *plan,
 {
     struct walk w = walk_make(id, plan);
     struct judged j = {o, plan->tensor[which].name, strchr(plan->tensor[which].name, '2')};
-    w.p = input[find(plan, "p")];
-    w.g = input[find(plan, "g")];
-    w.code1 = input[find(plan, "code1")];
-    w.absmax1 = input[find(plan, "absmax1")];
+    w.p = input[walk_find(plan, "p")];
+    w.g = input[walk_find(plan, "g")];
+    w.code1 = input[walk_find(plan, "code1")];
+    w.absmax1 = input[walk_find(plan, "absmax1")];
     if (step_has_v(w.s.rule)) {
-        w.code2 = input[find(plan, "code2")];
-        w.absmax2 = input[find(plan, "absmax2")];
+        w.code2 = input[walk_find(plan, "code2")];
+        w.absmax2 = input[walk_find(plan, "absmax2")];
     }
     w.take = judge_take;
     w.context = &j;
@@ -486,10 +203,10 @@ static void oracle32(const struct case_id *id, const struct case_plan *plan,
 {
     struct step s = step_make(id);
     const char *name = plan->tensor[which].name;
-    int m = find(plan, "m"), slow = find(plan, "slow"), v = find(plan, "v");
+    int m = walk_find(plan, "m"), slow = walk_find(plan, "slow"), v = walk_find(plan, "v");
     for (int64_t i = 0; i < o->count; i++) {
-        double x = tensor_value(input[find(plan, "p")], i);
-        float g = (float)tensor_value(input[find(plan, "g")], i);
+        double x = tensor_value(input[walk_find(plan, "p")], i);
+        float g = (float)tensor_value(input[walk_find(plan, "g")], i);
         struct range p = {x, x, x, 0};
         struct state old = {input_at(input, m, i), input_at(input, slow, i),
                             input_at(input, v, i)};

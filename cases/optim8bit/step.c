@@ -174,11 +174,13 @@ static struct range update(const struct step *s, const struct range *p, double u
     return r;
 }
 
-/* p (1 - lr wd): 1 - lr wd errs by at most u (lr wd) + u, the product by u. */
+/* p (1 - lr wd): the factor is fused by one vendor and rounded twice by the other; the product
+ * rounds once. */
 static struct range decay(const struct step *s, const struct range *p)
 {
-    double f = 1 - (double)s->lr * (double)s->wd, move = p->move + fabs(p->value * (1 - f));
-    double relative = unit * (2 + fabs(1 - f)) / fabs(f) * (1 + 0x1p-20);
+    float fused = fmaf(-s->lr, s->wd, 1), split = 1 - s->lr * s->wd;
+    double f = (double)fused, move = p->move + fabs(p->value * (1 - f));
+    double relative = (unit + fabs((double)split / f - 1)) * (1 + 0x1p-20);
     double a = p->low * f, b = p->high * f;
     double slack = relative * fmax(fabs(a), fabs(b)) + 0x1p-148;
     struct range r = {narrow(s->d, p->value) * f, fmin(a, b) - slack, fmax(a, b) + slack, move};
