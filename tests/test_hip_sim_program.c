@@ -35,11 +35,11 @@ START_TEST(registered_kernels_and_variables)
         uint32_t magic, version;
         const void *binary;
         void *unused;
-    } wrapper = {0x48495046, 1, bundle, NULL};
+    } wrapper = {0x48495046, 1, bundle, NULL}, stranger = {0x12345678, 1, bundle, NULL};
     static char stub, table_host, nothing; /* only their addresses matter */
     int table[32], in[64], out[64], n = 64;
     void *a, *c;
-    ck_assert_ptr_null(__hipRegisterFatBinary("something else, 24 bytes"));
+    ck_assert_ptr_null(__hipRegisterFatBinary(&stranger));
     void **binary = __hipRegisterFatBinary(&wrapper);
     ck_assert_ptr_nonnull(binary);
     __hipRegisterFunction(binary, &stub, "looked_up", "looked_up", 0, NULL, NULL, NULL, NULL,
