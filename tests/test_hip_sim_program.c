@@ -37,14 +37,15 @@ START_TEST(registered_kernels_and_variables)
         void *unused;
     } wrapper = {0x48495046, 1, bundle, NULL}, stranger = {0x12345678, 1, bundle, NULL};
     static char stub, table_host, nothing; /* only their addresses matter */
+    char kernel_name[] = "looked_up", table_name[] = "table";
     int table[32], in[64], out[64], n = 64;
     void *a, *c;
     ck_assert_ptr_null(__hipRegisterFatBinary(&stranger));
     void **binary = __hipRegisterFatBinary(&wrapper);
     ck_assert_ptr_nonnull(binary);
-    __hipRegisterFunction(binary, &stub, "looked_up", "looked_up", 0, NULL, NULL, NULL, NULL,
+    __hipRegisterFunction(binary, &stub, kernel_name, kernel_name, 0, NULL, NULL, NULL, NULL,
                           NULL);
-    __hipRegisterVar(binary, &table_host, "table", "table", 0, sizeof table, 1, 0);
+    __hipRegisterVar(binary, &table_host, table_name, table_name, 0, sizeof table, 1, 0);
 
     for (int k = 0; k < 32; k++)
         table[k] = 1000 - k;
