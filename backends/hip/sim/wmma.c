@@ -52,10 +52,16 @@ INLINE int32_t term_units(uint32_t bits, int32_t top, int32_t grid)
     return (int32_t)(((bits & 0x7fffff) | 0x800000) << 3 >> down);
 }
 
-/* dot2_f32_step for finite operands in 32-bit arithmetic, without branches. p and q are the two
- * products with their significands' exponents left out. Sets *overflow if the result is Inf. */
-INLINE uint32_t step(float p, float q, int32_t p_nominal, int32_t q_nominal, int fraction,
-                     uint32_t c, uint32_t *overflow)
+/* Sum of the three terms' units in c's sign frame. */
+struct sum {
+    int32_t units, grid;
+    bool nothing; /* all terms are zero */
+};
+
+/* For finite operands in 32-bit arithmetic, without branches. p and q are the two products with
+ * their significands' exponents left out; c is taken to have at least the exponent `floor`. */
+INLINE struct sum sum_make(float p, float q, int32_t p_nominal, int32_t q_nominal, int fraction,
+                           uint32_t c, int32_t floor)
 {
     const uint32_t pb = bits_of(p), qb = bits_of(q);
     const int32_t pn = pb << 1 ? p_nominal : DOT2_NOTHING,
@@ -65,22 +71,67 @@ INLINE uint32_t step(float p, float q, int32_t p_nominal, int32_t q_nominal, int
     const int32_t q_top = (int32_t)(qb >> 23 & 255) - offset + qn;
     const int32_t c_top = c_field ? c_field - 127 : DOT2_NOTHING;
     const int32_t top = larger(larger(p_top, q_top), c_top);
-    const int32_t grid = larger(larger(pn, qn) - DOT2_PRODUCT_BITS, top - DOT2_TERM_BITS);
+    const int32_t grid =
+        larger(larger(pn, qn) - DOT2_PRODUCT_BITS, larger(top, floor) - DOT2_TERM_BITS);
     const int32_t p_units = term_units(pb, p_top, grid) ^ (int32_t)(pb ^ c) >> 31;
     const int32_t q_units = term_units(qb, q_top, grid) ^ (int32_t)(qb ^ c) >> 31;
-    const int32_t sum = term_units(c, c_top, grid) + p_units + q_units;
+    return (struct sum){.units = term_units(c, c_top, grid) + p_units + q_units,
+                        .grid = grid,
+                        .nothing = top < DOT2_NOTHING / 2};
+}
+
+/* dot2_f32_step; sets *overflow if the result is Inf. */
+INLINE uint32_t step_f32(float p, float q, int32_t p_nominal, int32_t q_nominal, int fraction,
+                         uint32_t c, uint32_t *overflow)
+{
+    const struct sum s = sum_make(p, q, p_nominal, q_nominal, fraction, c, DOT2_NOTHING);
     /* the host rounds an integer to 24 bits just so */
-    const uint32_t r = bits_of((float)sum);
-    const int32_t field = (int32_t)(r >> 23 & 255) + grid;
+    const uint32_t r = bits_of((float)s.units);
+    const int32_t field = (int32_t)(r >> 23 & 255) + s.grid;
     const uint32_t sign = (r ^ c) & 0x80000000;
     *overflow |= field > 254;
-    const bool zero = sum == 0 || field < 1 || top < DOT2_NOTHING / 2;
+    const bool zero = s.units == 0 || field < 1 || s.nothing;
     return zero ? 0 : sign | (uint32_t)field << 23 | (r & 0x7fffff);
 }
 
-/* All 16 rows; false if some sum left the finite range. `mask` is kept of every step's result.
- */
-INLINE bool tile(const struct factors *a, const struct factors *b, int fraction, uint32_t mask,
+/* A finite f16 number as f32. */
+INLINE uint32_t widen(uint32_t h)
+{
+    const uint32_t magnitude = h & 0x7fff, normal = (magnitude << 13) + (112u << 23);
+    const uint32_t subnormal = bits_of((float)(int32_t)magnitude * 0x1p-24f);
+    const uint32_t small = -(uint32_t)(magnitude < 0x400); /* a mask: a branch is no vector */
+    return (h & 0x8000) << 16 | (subnormal & small) | (normal & ~small);
+}
+
+INLINE int32_t between(int32_t x, int32_t low, int32_t high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/* dot2_half_step of f16 likewise; h is c. */
+INLINE uint32_t step_f16(float p, float q, int32_t p_nominal, int32_t q_nominal, uint32_t h,
+                         uint32_t *overflow)
+{
+    const uint32_t c = widen(h);
+    const struct sum s = sum_make(p, q, p_nominal, q_nominal, 10, c, -14);
+    const uint32_t m = (uint32_t)(s.units < 0 ? -s.units : s.units);
+    /* without the bit after the leading one no rounding reaches the exponent */
+    const int32_t top = (int32_t)(bits_of((float)(int32_t)(m & ~(m >> 1))) >> 23) - 127;
+    const int32_t last = larger(top + s.grid - 10, -24), down = last - s.grid;
+    const int32_t right = between(down, 1, 31), left = between(-down, 0, 31);
+    const uint32_t rounded = (m + (1u << (right - 1)) - 1 + (m >> right & 1)) >> right;
+    const uint32_t bits = ((uint32_t)(last + 24) << 10) + (down > 0 ? rounded : m << left);
+    *overflow |= (bits >= 0x7c00) & (m != 0);
+    const bool zero = m == 0 || bits == 0 || s.nothing;
+    return zero ? 0 : (uint32_t)(s.units ^ (int32_t)c) >> 31 << 15 | bits;
+}
+
+/* What becomes of the sum after each step. */
+enum sums { SUMS_F32, SUMS_BF16, SUMS_F16 };
+
+/* All 16 rows; false if some sum left the finite range. d holds f32 bits (SUMS_BF16: of which
+ * the upper half counts) or f16 bits. */
+INLINE bool tile(const struct factors *a, const struct factors *b, int fraction, enum sums sums,
                  uint32_t d[N][N])
 {
     uint32_t overflow[N] = {0}, any = 0;
@@ -90,10 +141,14 @@ INLINE bool tile(const struct factors *a, const struct factors *b, int fraction,
         for (int k = 0; k < N; k += 2) {
             const float p = a->significand[i][k], q = a->significand[i][k + 1];
             const int32_t pe = a->exponent[i][k], qe = a->exponent[i][k + 1];
+            const float *x = b->significand[k], *y = b->significand[k + 1];
+            const int32_t *xe = b->exponent[k], *ye = b->exponent[k + 1];
             for (int j = 0; j < N; j++)
-                row[j] = mask & step(p * b->significand[k][j], q * b->significand[k + 1][j],
-                                     pe + b->exponent[k][j], qe + b->exponent[k + 1][j],
-                                     fraction, row[j], &overflow[j]);
+                row[j] = sums == SUMS_F16 ? step_f16(p * x[j], q * y[j], pe + xe[j], qe + ye[j],
+                                                     row[j], &overflow[j])
+                                          : step_f32(p * x[j], q * y[j], pe + xe[j], qe + ye[j],
+                                                     fraction, row[j], &overflow[j]) &
+                                                (sums == SUMS_BF16 ? 0xffff0000 : UINT32_MAX);
         }
         memcpy(d[i], row, sizeof row);
     }
@@ -102,57 +157,72 @@ INLINE bool tile(const struct factors *a, const struct factors *b, int fraction,
     return !any;
 }
 
-static bool tile_base(const struct factors *a, const struct factors *b, int fraction,
-                      uint32_t mask, uint32_t d[N][N])
+INLINE bool tile_any(const struct factors *a, const struct factors *b, int fraction,
+                     enum sums sums, uint32_t d[N][N])
 {
-    return tile(a, b, fraction, mask, d);
+    switch (sums) {
+    case SUMS_F16:
+        return tile(a, b, fraction, SUMS_F16, d);
+    case SUMS_BF16:
+        return tile(a, b, fraction, SUMS_BF16, d);
+    default:
+        return tile(a, b, fraction, SUMS_F32, d);
+    }
+}
+
+static bool tile_base(const struct factors *a, const struct factors *b, int fraction,
+                      enum sums sums, uint32_t d[N][N])
+{
+    return tile_any(a, b, fraction, sums, d);
 }
 
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("avx2"))) static bool tile_avx2(const struct factors *a,
                                                       const struct factors *b, int fraction,
-                                                      uint32_t mask, uint32_t d[N][N])
+                                                      enum sums sums, uint32_t d[N][N])
 {
-    return tile(a, b, fraction, mask, d);
+    return tile_any(a, b, fraction, sums, d);
 }
 
 __attribute__((
     target("avx512f,avx512vl,avx512dq,avx512bw,prefer-vector-width=512"))) static bool
-tile_avx512(const struct factors *a, const struct factors *b, int fraction, uint32_t mask,
+tile_avx512(const struct factors *a, const struct factors *b, int fraction, enum sums sums,
             uint32_t d[N][N])
 {
-    return tile(a, b, fraction, mask, d);
+    return tile_any(a, b, fraction, sums, d);
 }
 
 static bool tile_best(const struct factors *a, const struct factors *b, int fraction,
-                      uint32_t mask, uint32_t d[N][N])
+                      enum sums sums, uint32_t d[N][N])
 {
-    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-        return tile_avx512(a, b, fraction, mask, d);
+    if (__builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512bw"))
+        return tile_avx512(a, b, fraction, sums, d);
     if (__builtin_cpu_supports("avx2"))
-        return tile_avx2(a, b, fraction, mask, d);
-    return tile_base(a, b, fraction, mask, d);
+        return tile_avx2(a, b, fraction, sums, d);
+    return tile_base(a, b, fraction, sums, d);
 }
 #else
 static bool tile_best(const struct factors *a, const struct factors *b, int fraction,
-                      uint32_t mask, uint32_t d[N][N])
+                      enum sums sums, uint32_t d[N][N])
 {
-    return tile_base(a, b, fraction, mask, d);
+    return tile_base(a, b, fraction, sums, d);
 }
 #endif
 
 /* `d` holds c on entry. False, and `d` spoilt, if the operands need the careful way. */
-static bool tile_fast(enum dot2_format f, uint16_t a[N][N], uint16_t b[N][N], uint32_t mask,
+static bool tile_fast(enum dot2_format f, uint16_t a[N][N], uint16_t b[N][N], enum sums sums,
                       uint32_t d[N][N])
 {
     struct factors rows, columns;
+    const uint32_t top = sums == SUMS_F16 ? 0x7c00 : 0x7f800000;
     uint32_t special = 0;
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++)
-            special |= (d[i][j] & 0x7f800000) == 0x7f800000;
+            special |= (d[i][j] & top) == top;
     if (special || !factors_load(f, a, false, &rows) || !factors_load(f, b, true, &columns))
         return false;
-    return tile_best(&rows, &columns, dot2_fraction(f), mask, d);
+    return tile_best(&rows, &columns, dot2_fraction(f), sums, d);
 }
 
 static void wmma_f32(enum dot2_format f, uint32_t d[N][N], uint16_t a[N][N], uint16_t b[N][N],
@@ -160,7 +230,7 @@ static void wmma_f32(enum dot2_format f, uint32_t d[N][N], uint16_t a[N][N], uin
 {
     uint32_t r[N][N];
     memcpy(r, c, sizeof r);
-    if (!tile_fast(f, a, b, UINT32_MAX, r)) {
+    if (!tile_fast(f, a, b, SUMS_F32, r)) {
         memcpy(r, c, sizeof r);
         for (int i = 0; i < N; i++)
             for (int j = 0; j < N; j++)
@@ -183,12 +253,18 @@ void wmma_f32_bf16(uint32_t d[N][N], uint16_t a[N][N], uint16_t b[N][N], uint32_
 static void wmma_half(enum dot2_format f, uint16_t d[N][N], uint16_t a[N][N], uint16_t b[N][N],
                       uint16_t c[N][N])
 {
+    const int shift = f == DOT2_F16 ? 0 : 16;
+    uint32_t r[N][N];
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++)
+            r[i][j] = (uint32_t)c[i][j] << shift;
+    const bool fast = tile_fast(f, a, b, f == DOT2_F16 ? SUMS_F16 : SUMS_BF16, r);
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
-            uint16_t r = c[i][j];
-            for (int k = 0; k < N; k += 2)
-                r = dot2_half_step(f, &a[i][k], &b[j][k], r);
-            d[i][j] = r;
+            uint16_t careful = c[i][j];
+            for (int k = 0; k < N && !fast; k += 2)
+                careful = dot2_half_step(f, &a[i][k], &b[j][k], careful);
+            d[i][j] = fast ? (uint16_t)(r[i][j] >> shift) : careful;
         }
 }
 
@@ -197,20 +273,9 @@ void wmma_f16_f16(uint16_t d[N][N], uint16_t a[N][N], uint16_t b[N][N], uint16_t
     wmma_half(DOT2_F16, d, a, b, c);
 }
 
-/* The f32 result loses its lower half after every step. */
 void wmma_bf16_bf16(uint16_t d[N][N], uint16_t a[N][N], uint16_t b[N][N], uint16_t c[N][N])
 {
-    uint32_t r[N][N];
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++)
-            r[i][j] = (uint32_t)c[i][j] << 16;
-    if (!tile_fast(DOT2_BF16, a, b, 0xffff0000, r)) {
-        wmma_half(DOT2_BF16, d, a, b, c);
-        return;
-    }
-    for (int i = 0; i < N; i++)
-        for (int j = 0; j < N; j++)
-            d[i][j] = (uint16_t)(r[i][j] >> 16);
+    wmma_half(DOT2_BF16, d, a, b, c);
 }
 
 static int32_t element(uint8_t x, int bits, bool is_signed)
