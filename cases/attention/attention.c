@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "attention.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* O = softmax(scale Q K^T) V and the log-sum-exp of each row. A row that sees no key gives O =
+ * 0 and -Inf. Keys that a row does not see are never read by naive; flash may multiply them by
+ * 0. */
+
+enum { TILE = ATTENTION_TILE, GRID_MAX = 65535 };
+
+enum { DTYPE, BATCH, HEADS, KV_HEADS, QUERIES, KEYS, D, MASK, WINDOW, SCALE, SOFTCAP, ALIBI };
+enum { MASK_NONE, MASK_CAUSAL, MASK_BOTTOM };
+
+static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
+static const char *const mask_words[] = {"none", "causal", "bottom", NULL};
+
+static const struct param params[] = {
+    [DTYPE] = {"dtype", "format of Q, K, V and O", PARAM_WORD, 0, 0, dtype_words, "f32", false},
+    [BATCH] = {"batch", "sequences", PARAM_INT, 1, 1024, NULL, "1", true},
+    [HEADS] = {"heads", "query heads", PARAM_INT, 1, 256, NULL, "2", true},
+    [KV_HEADS] = {"kvheads", "heads of K and V, shared in groups; 0: as many as query heads",
+                  PARAM_INT, 0, 256, NULL, "0", true},
+    [QUERIES] = {"queries", "rows of Q", PARAM_INT, 1, 1 << 16, NULL, "64", false},
+    [KEYS] = {"keys", "rows of K and V", PARAM_INT, 1, 1 << 16, NULL, "64", false},
+    [D] = {"d", "length of a head's vectors", PARAM_INT, 1, 128, NULL, "64", false},
+    [MASK] = {"mask", "none; causal from the top left; causal to the bottom right", PARAM_WORD,
+              0, 0, mask_words, "none", true},
+    [WINDOW] = {"window", "keys a row sees, back from the diagonal; 0: all", PARAM_INT, 0,
+                1 << 16, NULL, "0", true},
+    [SCALE] = {"scale", "factor of the scores; 0: 1/sqrt(d)", PARAM_REAL, 0, 1e6, NULL, "0",
+               true},
+    [SOFTCAP] = {"softcap", "scores t become c tanh(t/c); 0: they stay", PARAM_REAL, 0, 1e6,
+                 NULL, "0", true},
+    [ALIBI] = {"alibi", "1: a bias that falls with the distance from the diagonal", PARAM_INT,
+               0, 1, NULL, "0", true},
+    {NULL},
+};
+
+static const struct variant variants[] = {
+#define VARIANT(name, summary, hidden) {#name, summary, "attention.cu", hidden, false},
+#include "variants.def"
+#undef VARIANT
+    {NULL, NULL, NULL, false, false},
+};
+
+void attention_decode(const struct case_id *id, struct attention *ret_attention)
+{
+    const union param_value *v = id->value;
+    struct attention a = {.dtype = dtype_find(dtype_words[v[DTYPE].i]),
+                          .batch = v[BATCH].i,
+                          .heads = v[HEADS].i,
+                          .kv_heads = v[KV_HEADS].i ? v[KV_HEADS].i : v[HEADS].i,
+                          .queries = v[QUERIES].i,
+                          .keys = v[KEYS].i,
+                          .d = v[D].i,
+                          .diagonal = v[KEYS].i - v[QUERIES].i,
+                          .scale = (float)v[SCALE].r,
+                          .softcap = (float)v[SOFTCAP].r,
+                          .alibi = v[ALIBI].i,
+                          .flash = id->variant != variants,
+                          .mode = id->mode};
+    int64_t shift = v[MASK].i == MASK_BOTTOM ? a.diagonal : 0;
+    a.last = v[MASK].i == MASK_NONE ? ATTENTION_OPEN : shift + 1;
+    a.first = v[WINDOW].i ? shift + 1 - v[WINDOW].i : -ATTENTION_OPEN;
+    if (a.scale == 0)
+        a.scale = (float)(1 / sqrt((double)a.d));
+    *ret_attention = a;
+}
+
+void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from, int64_t *ret_to)
+{
+    *ret_from = i + a->first > 0 ? i + a->first : 0;
+    *ret_to = i + a->last < a->keys ? i + a->last : a->keys;
+}
+
+int attention_slopes(const struct attention *a)
+{
+    return a->flash ? ATTENTION_LSE + 1 : ATTENTION_P + 1;
+}
+
+static enum err attention_check(const struct case_id *id, const struct attention *a,
+                                struct errinfo *e)
+{
+    const int64_t most = (int64_t)1 << 30;
+    int64_t planes = a->batch * a->heads;
+    if (a->heads % a->kv_heads)
+        return err_set(e, ERR_USAGE,
+                       "heads=%lld,kvheads=%lld: kvheads must divide heads (or be 0)",
+                       (long long)a->heads, (long long)a->kv_heads);
+    if (id->value[WINDOW].i && id->value[MASK].i == MASK_NONE)
+        return err_set(e, ERR_USAGE,
+                       "window=%lld with mask=none: a window needs mask=causal or mask=bottom",
+                       (long long)id->value[WINDOW].i);
+    if (planes > GRID_MAX || a->queries * a->keys > most / planes ||
+        (a->queries + a->keys) * a->d > most / planes)
+        return err_set(e, ERR_USAGE,
+                       "batch*heads=%lld,queries=%lld,keys=%lld,d=%lld: batch*heads is at most "
+                       "65535 and a tensor at most 2^30 elements",
+                       (long long)planes, (long long)a->queries, (long long)a->keys,
+                       (long long)a->d);
+    if (id->variant->hidden && (a->d > 64 || a->dtype == DTYPE_F16))
+        return err_set(e, ERR_USAGE, "attention/%s takes d up to 64, dtype=f32 and dtype=bf16",
+                       id->variant->name);
+    return ERR_OK;
+}
+
+/* --- tensors ---------------------------------------------------------------------------------
+ */
+
+static void tensor_set(struct case_tensor *t, const char *name, enum tensor_role role,
+                       enum dtype d, int rank, const int64_t *dim, enum dist dist)
+{
+    *t = (struct case_tensor){
+        .role = role, .dtype = d, .rank = rank, .dist = dist, .axis = rank - 1};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
+}
+
+/* One-hot rows are for V: each key shows where it goes. V need not cancel. */
+static enum dist dist_keys(enum dist d)
+{
+    return d == DIST_ONEHOT ? DIST_NORMAL : d;
+}
+
+static enum dist dist_values(enum dist d)
+{
+    return d == DIST_CANCEL ? DIST_NORMAL : d;
+}
+
+static void plan_tensors(const struct case_id *id, const struct attention *a,
+                         struct case_plan *p)
+{
+    const int64_t q[4] = {a->batch, a->heads, a->queries, a->d};
+    const int64_t k[4] = {a->batch, a->kv_heads, a->keys, a->d};
+    const int64_t s[4] = {a->batch, a->heads, a->queries, a->keys};
+    struct case_tensor *t = p->tensor;
+    tensor_set(&t[ATTENTION_Q], "q", TENSOR_IN, a->dtype, 4, q, dist_keys(id->dist));
+    tensor_set(&t[ATTENTION_K], "k", TENSOR_IN, a->dtype, 4, k, dist_keys(id->dist));
+    tensor_set(&t[ATTENTION_V], "v", TENSOR_IN, a->dtype, 4, k, dist_values(id->dist));
+    tensor_set(&t[ATTENTION_O], "o", TENSOR_OUT, a->dtype, 4, q, id->dist);
+    tensor_set(&t[ATTENTION_LSE], "lse", TENSOR_OUT, DTYPE_F32, 3, q, id->dist);
+    if (!a->flash) {
+        tensor_set(&t[ATTENTION_S], "s", TENSOR_OUT, DTYPE_F32, 4, s, id->dist);
+        tensor_set(&t[ATTENTION_P], "p", TENSOR_OUT, DTYPE_F32, 4, s, id->dist);
+    }
+    p->n_tensor = attention_slopes(a) + a->alibi;
+    if (a->alibi)
+        tensor_set(&t[attention_slopes(a)], "slopes", TENSOR_IN, DTYPE_F32, 1, q + 1,
+                   DIST_POSITIVE);
+}
+
+/* Slopes of heads fall geometrically to 2^-8, rounded to f32; square roots are exact to the
+ * last bit everywhere. */
+static bool attention_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                           struct tensor *t)
+{
+    (void)id;
+    if (strcmp(plan->tensor[i].name, "slopes"))
+        return false;
+    for (int64_t h = 0; h < t->count; h++) {
+        int64_t steps = 8 * 64 * (h + 1) / t->count; /* of 2^(-1/64) */
+        double slope = 1, root = 0.5;
+        for (int64_t bit = 64; bit; bit /= 2, root = sqrt(root)) {
+            for (; steps >= bit; steps -= bit)
+                slope *= root;
+        }
+        tensor_set_bits(t, h, dtype_round(DTYPE_F32, slope));
+    }
+    return true;
+}
+
+/* --- launches --------------------------------------------------------------------------------
+ */
+
+static uint32_t blocks(int64_t n, int64_t size)
+{
+    return (uint32_t)((n + size - 1) / size);
+}
+
+static void push_tensor(struct case_launch *l, int tensor)
+{
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = tensor};
+}
+
+static void push_i32(struct case_launch *l, int64_t i)
+{
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = i};
+}
+
+static void push_f32(struct case_launch *l, float f)
+{
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = f};
+}
+
+/* Without slopes: a null pointer. */
+static void push_slopes(struct case_launch *l, const struct attention *a)
+{
+    if (a->alibi)
+        push_tensor(l, attention_slopes(a));
+    else
+        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I64, .i = 0};
+}
+
+static void push_shape(struct case_launch *l, const struct attention *a)
+{
+    push_i32(l, a->heads);
+    push_i32(l, a->kv_heads);
+    push_i32(l, a->queries);
+    push_i32(l, a->keys);
+    push_i32(l, a->d);
+    push_i32(l, a->first);
+    push_i32(l, a->last);
+    push_i32(l, a->diagonal);
+    push_f32(l, a->scale);
+    push_f32(l, a->softcap);
+}
+
+static struct case_launch *launch_add(struct case_plan *p, const struct attention *a,
+                                      const char *name, int64_t x, int64_t y)
+{
+    struct case_launch *l = &p->launch[p->n_launch++];
+    *l = (struct case_launch){
+        .grid = {blocks(x, TILE), blocks(y, TILE), (uint32_t)(a->batch * a->heads)},
+        .block = {TILE, TILE, 1}};
+    snprintf(l->entry, sizeof l->entry, "%s_%s", name, dtype_info(a->dtype)->name);
+    return l;
+}
+
+static void plan_steps(const struct attention *a, struct case_plan *p)
+{
+    struct case_launch *l = launch_add(p, a, "scores", a->keys, a->queries);
+    push_tensor(l, ATTENTION_Q);
+    push_tensor(l, ATTENTION_K);
+    push_slopes(l, a);
+    push_tensor(l, ATTENTION_S);
+    push_shape(l, a);
+
+    l = launch_add(p, a, "softmax", 1, 1);
+    snprintf(l->entry, sizeof l->entry, "softmax");
+    l->grid[0] = blocks(a->queries, 64);
+    l->block[0] = 64;
+    l->block[1] = 1;
+    push_tensor(l, ATTENTION_S);
+    push_tensor(l, ATTENTION_P);
+    push_tensor(l, ATTENTION_LSE);
+    push_shape(l, a);
+
+    l = launch_add(p, a, "values", a->d, a->queries);
+    push_tensor(l, ATTENTION_P);
+    push_tensor(l, ATTENTION_V);
+    push_tensor(l, ATTENTION_O);
+    push_shape(l, a);
+}
+
+static void plan_flash(const struct case_id *id, const struct attention *a, struct case_plan *p)
+{
+    struct case_launch *l = launch_add(p, a, id->variant->name, 1, a->queries);
+    snprintf(l->entry, sizeof l->entry, "%s_%s_%d", id->variant->name,
+             dtype_info(a->dtype)->name, a->d > 64 ? 128 : 64);
+    push_tensor(l, ATTENTION_Q);
+    push_tensor(l, ATTENTION_K);
+    push_tensor(l, ATTENTION_V);
+    push_slopes(l, a);
+    push_tensor(l, ATTENTION_O);
+    push_tensor(l, ATTENTION_LSE);
+    push_shape(l, a);
+}
+
+static enum err attention_plan(const struct case_id *id, struct case_plan *ret_plan,
+                               struct errinfo *e)
+{
+    struct attention a;
+    struct case_plan p;
+    memset(&p, 0, sizeof p);
+    attention_decode(id, &a);
+    TRY(attention_check(id, &a, e));
+    plan_tensors(id, &a, &p);
+    if (a.flash)
+        plan_flash(id, &a, &p);
+    else
+        plan_steps(&a, &p);
+    *ret_plan = p;
+    return ERR_OK;
+}
+
+static const struct suite_row suites[] = {
+#define SUITE(tags, id) {tags, id},
+#include "suites.def"
+#undef SUITE
+    {NULL, NULL},
+};
+
+const struct family family_attention = {
+    .name = "attention",
+    .summary = "O = softmax(scale Q K^T) V",
+    .params = params,
+    .variants = variants,
+    .suites = suites,
+    .plan = attention_plan,
+    .oracle = attention_oracle,
+    .fill = attention_fill,
+};

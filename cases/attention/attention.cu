@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device.h"
+
+/* O = softmax(scale Q K^T) V over the visible keys, and the log of the sum of exponentials.
+ *
+ * Q, O [batch * heads][queries][d], K, V [batch * kv heads][keys][d]; grid z counts batch * heads.
+ * Row i sees the keys max(0, i + first) to min(keys, i + last) - 1; a row that sees none gives
+ * O = 0 and -Inf. Scores are f32: acc over ascending d, times scale; with a softcap c then
+ * c tanh(score / c); with slopes then minus slope |i + diagonal - key|.
+ *
+ *   scores, softmax, values   three launches, with scores and weights in memory (f32)
+ *   flash                     one pass over tiles of 16 keys: running maximum and sum; weights are
+ *                             rounded to the format of V
+ *
+ * The fault_ entries are flash with a planted fault each, which acts on HIP only:
+ *   mask        every row sees one key more
+ *   corner      the diagonal starts at the top left instead of ending at the bottom right
+ *   scale       the scale is left out
+ *   rescale     earlier sums are not rescaled when the maximum grows
+ *   accumulate  sums of V are kept in bf16
+ *   narrow      weights are rounded to bf16
+ *   tail        keys are cut to a multiple of 16
+ *   head        query heads take turns at the kv heads instead of sharing in groups
+ *   base        the log-sum-exp is a logarithm to base 2 */
+
+enum { TILE = 16 };
+enum fault { NONE, MASK, CORNER, SCALE, RESCALE, ACCUMULATE, NARROW, TAIL, HEAD, BASE };
+
+template <i32 K> DEVICE bool acts(i32 fault)
+{
+    return DEVICE_IS_HIP && K == fault;
+}
+
+DEVICE f32 minus_infinity()
+{
+    return f32_from_bits(0xff800000u);
+}
+
+struct shape {
+    i32 heads, kv_heads, queries, keys, d;
+    i32 first, last, diagonal;
+    f32 scale, softcap;
+};
+
+#define SHAPE_ARGUMENTS                                                                        \
+    i32 heads, i32 kv_heads, i32 queries, i32 keys, i32 d, i32 first, i32 last, i32 diagonal,  \
+        f32 scale, f32 softcap
+#define SHAPE                                                                                  \
+    {                                                                                          \
+        heads, kv_heads, queries, keys, d, first, last, diagonal, scale, softcap               \
+    }
+
+DEVICE i32 first_key(const shape &s, i32 i)
+{
+    return i + s.first > 0 ? i + s.first : 0;
+}
+
+DEVICE i32 last_key(const shape &s, i32 i)
+{
+    return i + s.last < s.keys ? i + s.last : s.keys;
+}
+
+template <i32 K> DEVICE i32 kv_head(const shape &s, i32 z)
+{
+    i32 b = z / s.heads, h = z % s.heads;
+    return b * s.kv_heads +
+           (acts<K>(HEAD) ? h % s.kv_heads : h / (s.heads / s.kv_heads));
+}
+
+DEVICE f32 score(const shape &s, const f32 *slopes, f32 dot, i32 i, i32 j)
+{
+    f32 t = dot * s.scale;
+    if (s.softcap != 0.0f)
+        t = s.softcap * tanhf(t / s.softcap);
+    if (slopes) {
+        i32 distance = i + s.diagonal - j;
+        t = t - slopes[BLOCK_Z % s.heads] * (f32)(distance < 0 ? -distance : distance);
+    }
+    return t;
+}
+
+/* --- three launches --------------------------------------------------------------------------
+ */
+
+template <class F>
+DEVICE void scores(const typename F::stored *q, const typename F::stored *k, const f32 *slopes,
+                   f32 *t, const shape &s)
+{
+    i32 i = BLOCK_Y * 16 + THREAD_Y, j = BLOCK_X * 16 + THREAD_X;
+    if (i >= s.queries || j >= s.keys)
+        return;
+    t += ((i64)BLOCK_Z * s.queries + i) * s.keys + j;
+    if (j < first_key(s, i) || j >= last_key(s, i)) {
+        *t = minus_infinity();
+        return;
+    }
+    q += ((i64)BLOCK_Z * s.queries + i) * s.d;
+    k += ((i64)kv_head<NONE>(s, BLOCK_Z) * s.keys + j) * s.d;
+    f32 dot = 0;
+    for (i32 l = 0; l < s.d; l++)
+        dot += F::widen(q[l]) * F::widen(k[l]);
+    *t = score(s, slopes, dot, i, j);
+}
+
+/* One thread a row. */
+KERNEL(64) softmax(const f32 *t, f32 *p, f32 *lse, SHAPE_ARGUMENTS)
+{
+    shape s = SHAPE;
+    i32 i = BLOCK_X * 64 + THREAD_X;
+    if (i >= queries)
+        return;
+    i64 row = (i64)BLOCK_Z * queries + i;
+    t += row * keys;
+    p += row * keys;
+    i32 from = first_key(s, i), to = last_key(s, i);
+    f32 most = minus_infinity(), sum = 0;
+    for (i32 j = from; j < to; j++)
+        most = t[j] > most ? t[j] : most;
+    for (i32 j = from; j < to; j++)
+        sum += expf(t[j] - most);
+    for (i32 j = 0; j < keys; j++)
+        p[j] = j >= from && j < to ? expf(t[j] - most) / sum : 0.0f;
+    lse[row] = from < to ? most + logf(sum) : minus_infinity();
+}
+
+template <class F>
+DEVICE void values(const f32 *p, const typename F::stored *v, typename F::result *o,
+                   const shape &s)
+{
+    i32 i = BLOCK_Y * 16 + THREAD_Y, c = BLOCK_X * 16 + THREAD_X;
+    if (i >= s.queries || c >= s.d)
+        return;
+    i64 row = (i64)BLOCK_Z * s.queries + i;
+    p += row * s.keys;
+    v += (i64)kv_head<NONE>(s, BLOCK_Z) * s.keys * s.d + c;
+    f32 acc = 0;
+    i32 to = last_key(s, i);
+    for (i32 j = first_key(s, i); j < to; j++)
+        acc += p[j] * F::widen(v[(i64)j * s.d]);
+    o[row * s.d + c] = F::narrow(acc);
+}
+
+/* --- flash -----------------------------------------------------------------------------------
+ *
+ * Block 16 x 16: y a query, x a key of the tile, then x, x + 16, ... the columns of O. */
+
+template <i32 D> struct tiles {
+    f32 q[TILE][D + 1], k[TILE][D + 1], v[TILE][D + 1];
+    f32 p[TILE][TILE + 1];
+};
+
+/* Rows from `row` of a matrix with `rows` rows of d elements; zeros beyond both. */
+template <class F, i32 D>
+DEVICE void tile_load(f32 (*tile)[D + 1], const typename F::stored *x, i32 row, i32 rows, i32 d)
+{
+    i32 at = row + THREAD_Y;
+    for (i32 c = THREAD_X; c < D; c += TILE)
+        tile[THREAD_Y][c] = at < rows && c < d ? F::widen(x[(i64)at * d + c]) : 0.0f;
+}
+
+/* The weight as the product with V takes it. */
+template <class F, i32 K> DEVICE f32 weight(f32 p)
+{
+    if (acts<K>(NARROW))
+        return bf16_widen(bf16_round(p));
+    return F::unwiden(F::narrow(p));
+}
+
+template <class F, i32 D, i32 K>
+DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
+                  const typename F::stored *v, const f32 *slopes, typename F::result *o,
+                  f32 *lse, shape s, tiles<D> &tile)
+{
+    i32 x = THREAD_X, y = THREAD_Y, top = BLOCK_Y * TILE, i = top + y;
+    if (acts<K>(MASK))
+        s.last++;
+    if (acts<K>(CORNER)) {
+        s.first -= s.diagonal;
+        s.last -= s.diagonal;
+    }
+    if (acts<K>(SCALE))
+        s.scale = 1.0f;
+    if (acts<K>(TAIL))
+        s.keys -= s.keys % TILE;
+    i64 row = (i64)BLOCK_Z * s.queries + i, plane = (i64)kv_head<K>(s, BLOCK_Z) * s.keys * s.d;
+    tile_load<F, D>(tile.q, q + (i64)BLOCK_Z * s.queries * s.d, top, s.queries, s.d);
+    i32 from = first_key(s, i), to = last_key(s, i), end = last_key(s, top + TILE - 1);
+    f32 most = minus_infinity(), sum = 0, acc[D / TILE];
+    for (i32 u = 0; u < D / TILE; u++)
+        acc[u] = 0;
+    for (i32 tile_key = first_key(s, top) / TILE * TILE; tile_key < end; tile_key += TILE) {
+        tile_load<F, D>(tile.k, k + plane, tile_key, s.keys, s.d);
+        tile_load<F, D>(tile.v, v + plane, tile_key, s.keys, s.d);
+        SYNC();
+        i32 j = tile_key + x;
+        f32 dot = 0;
+#pragma unroll 8
+        for (i32 l = 0; l < D; l++)
+            dot += tile.q[y][l] * tile.k[x][l];
+        f32 t = j >= from && j < to ? score(s, slopes, dot, i, j) : minus_infinity();
+        tile.p[y][x] = t;
+        SYNC();
+        f32 grown = most;
+        for (i32 l = 0; l < TILE; l++)
+            grown = tile.p[y][l] > grown ? tile.p[y][l] : grown;
+        f32 base = grown == minus_infinity() ? 0.0f : grown;
+        f32 rescale = expf(most - base);
+        SYNC();
+        tile.p[y][x] = expf(t - base);
+        SYNC();
+        f32 part = 0;
+        for (i32 l = 0; l < TILE; l++)
+            part += tile.p[y][l];
+        sum = sum * rescale + part;
+        for (i32 u = 0; u < D / TILE; u++) {
+            f32 a = acts<K>(RESCALE) ? acc[u] : acc[u] * rescale;
+            for (i32 l = 0; l < TILE; l++) {
+                a += weight<F, K>(tile.p[y][l]) * tile.v[l][x + u * TILE];
+                if (acts<K>(ACCUMULATE))
+                    a = bf16_widen(bf16_round(a));
+            }
+            acc[u] = a;
+        }
+        most = grown;
+        SYNC();
+    }
+    if (i >= s.queries)
+        return;
+    bool any = from < to;
+    for (i32 u = 0; u < D / TILE; u++)
+        if (x + u * TILE < s.d)
+            o[row * s.d + x + u * TILE] = F::narrow(any ? acc[u] / sum : 0.0f);
+    if (x == 0)
+        lse[row] = !any               ? minus_infinity()
+                   : acts<K>(BASE) ? (most + logf(sum)) * 1.44269504f
+                                      : most + logf(sum);
+}
+
+/* --- entries ---------------------------------------------------------------------------------
+ */
+
+#define STEPS(format)                                                                          \
+    KERNEL(256)                                                                                \
+    scores_##format(const format_##format::stored *q, const format_##format::stored *k,        \
+                    const f32 *slopes, f32 *t, SHAPE_ARGUMENTS)                                \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        scores<format_##format>(q, k, slopes, t, s);                                           \
+    }                                                                                          \
+    KERNEL(256)                                                                                \
+    values_##format(const f32 *p, const format_##format::stored *v,                            \
+                    format_##format::result *o, SHAPE_ARGUMENTS)                               \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        values<format_##format>(p, v, o, s);                                                   \
+    }
+
+#define FLASH(name, kind, format, size)                                                        \
+    KERNEL(256)                                                                                \
+    name##_##format##_##size(                                                                  \
+        const format_##format::stored *q, const format_##format::stored *k,                    \
+        const format_##format::stored *v, const f32 *slopes, format_##format::result *o,       \
+        f32 *lse, SHAPE_ARGUMENTS)                                                             \
+    {                                                                                          \
+        SHARED tiles<size> tile;                                                               \
+        shape s = SHAPE;                                                                       \
+        flash<format_##format, size, kind>(q, k, v, slopes, o, lse, s, tile);                  \
+    }
+
+#define FAULT(name, kind)                                                                      \
+    FLASH(fault_##name, kind, f32, 64)                                                         \
+    FLASH(fault_##name, kind, bf16, 64)
+
+STEPS(f32)
+STEPS(f16)
+STEPS(bf16)
+FLASH(flash, NONE, f32, 64)
+FLASH(flash, NONE, f16, 64)
+FLASH(flash, NONE, bf16, 64)
+FLASH(flash, NONE, f32, 128)
+FLASH(flash, NONE, f16, 128)
+FLASH(flash, NONE, bf16, 128)
+FAULT(mask, MASK)
+FAULT(corner, CORNER)
+FAULT(scale, SCALE)
+FAULT(rescale, RESCALE)
+FAULT(accumulate, ACCUMULATE)
+FAULT(narrow, NARROW)
+FAULT(tail, TAIL)
+FAULT(head, HEAD)
+FAULT(base, BASE)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_CASES_ATTENTION_ATTENTION_H
+#define GPUPARITY_CASES_ATTENTION_ATTENTION_H
+
+#include "../../harness/case.h"
+#include "../wide.h"
+
+/* Private to the family:
+ *
+ *   attention.c  parameters, variants, plan
+ *   row.c        one query's scores, weights and their errors
+ *   bound.c      from a row to the references of its outputs
+ *   oracle.c     rows of an output
+ *   model.c      candidates of how a device may really compute */
+
+/* A case, decoded. */
+struct attention {
+    enum dtype dtype;
+    int64_t batch, heads, kv_heads, queries, keys, d;
+    int64_t first, last;  /* row i sees the keys max(0, i + first) to min(keys, i + last) - 1 */
+    int64_t diagonal;     /* keys - queries */
+    float scale, softcap; /* softcap 0: none */
+    bool alibi;
+    bool flash; /* online softmax over tiles, weights rounded to dtype before they meet V */
+    struct case_mode mode;
+};
+
+enum { ATTENTION_TILE = 16, ATTENTION_OPEN = 1 << 28 };
+
+/* Places of the tensors in the plan; scores and weights only where not flash. The slopes, if
+ * alibi, come last. */
+enum {
+    ATTENTION_Q,
+    ATTENTION_K,
+    ATTENTION_V,
+    ATTENTION_O,
+    ATTENTION_LSE,
+    ATTENTION_S,
+    ATTENTION_P
+};
+int attention_slopes(const struct attention *a);
+
+void attention_decode(const struct case_id *id, struct attention *ret_attention);
+
+/* The visible keys of query i: [*ret_from, *ret_to), empty when to <= from. */
+void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from,
+                       int64_t *ret_to);
+
+/* --- row.c -----------------------------------------------------------------------------------
+ */
+
+/* u: half an ulp of f32 at 1. */
+#define ATTENTION_U 0x1p-24
+
+/* What a row holds besides numbers; of several the first that applies. */
+enum row_kind {
+    ROW_EMPTY,  /* no visible key */
+    ROW_UNSURE, /* depends on order or mode: not judged */
+    ROW_NAN,    /* a score is NaN or +Inf: so is the sum NaN */
+    ROW_NUMBER  /* numbers, and -Inf for keys that get no weight */
+};
+
+/* Query i of plane z = batch * heads + head. Arrays count visible keys from `from`. */
+struct row {
+    enum row_kind kind;
+    int64_t from, n;
+    struct wide *t; /* owned; exact scores but for `t_error`; hi may be NaN or Inf */
+    double *t_error;
+    double *t_bound;   /* owned; how far a device's score may be off */
+    double *last;      /* owned; the last product of the score, times scale */
+    struct wide *w;    /* owned; exp(t - most) */
+    struct wide sum;   /* of w */
+    struct wide most;  /* the largest score */
+    double most_bound; /* the largest of t_bound */
+    double wide_error; /* relative, of w and of sum */
+    double *theta;     /* owned; a device's weight is w (1 + x) e^c, |x| <= theta, c common */
+    double *log_theta; /* owned; log(1 + theta) */
+    double spread;     /* sum of w theta over sum of w */
+};
+
+/* Room for `keys` scores. */
+enum err row_init(struct row *r, int64_t keys, struct errinfo *e);
+void row_release(struct row *r);
+void row_make(const struct attention *a, const struct tensor *const *input, int64_t z,
+              int64_t i, struct row *r);
+
+/* --- bound.c ---------------------------------------------------------------------------------
+ */
+
+/* One element of a reference, as in struct oracle. */
+struct element {
+    double value, tail, error, bound, drop, scale;
+};
+
+/* Column c of O; `v` holds the column's values of the row's keys. */
+struct element attention_output(const struct attention *a, const struct row *r,
+                                const double *v);
+struct element attention_lse(const struct attention *a, const struct row *r);
+/* Score and weight of key j, visible or not. */
+struct element attention_score(const struct attention *a, const struct row *r, int64_t j);
+struct element attention_weight(const struct attention *a, const struct row *r, int64_t j);
+
+/* --- oracle.c --------------------------------------------------------------------------------
+ */
+
+/* family.oracle */
+enum err attention_oracle(const struct case_id *id, const struct case_plan *plan,
+                          const struct tensor *const *input, int which, int threads,
+                          struct oracle *ret_oracle, struct errinfo *e);
+
+#endif
