@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "optim8bit.h"
+#include "model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,5 +191,7 @@ const struct family family_optim8bit = {
     .suites = suites,
     .plan = family_plan,
     .oracle = family_oracle,
+    .models = optim8bit_models,
+    .model = optim8bit_model,
     .fill = family_fill,
 };

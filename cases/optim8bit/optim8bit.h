@@ -14,7 +14,8 @@
  *   step.c        one optimizer step of one element
  *   walk.c        8-bit steps of whole cases, block by block
  *   trail.c       inputs of optimizers, states on their way among them
- *   optimizer.c   optimizer kernels: plan, reference */
+ *   optimizer.c   optimizer kernels: plan, reference
+ *   model.c       other ways of quantizing, for diagnose; stepmodel.c: of stepping */
 
 /* Rows of the parameter table. */
 enum {

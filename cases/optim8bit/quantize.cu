@@ -70,7 +70,7 @@ template <i32 K> DEVICE u8 search(const f32 *book, f32 y)
     i32 other = above ? high : low;
     f32 middle = (entry<K>(book, other) + here) * 0.5f;
     if (acts<K>(CUT))
-        return (u8)(above || y == here ? pivot : low);
+        return (u8)(above ? (y < entry<K>(book, high) ? pivot : high) : y == here ? pivot : low);
     if (acts<K>(TIE) && y == middle)
         return (u8)(above ? high : pivot);
     return (u8)((above ? y > middle : y < middle) ? other : pivot);

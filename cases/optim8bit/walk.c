@@ -76,6 +76,8 @@ static void block_step(const struct step *s, const struct books *b, const struct
             int code = i < count ? old->code[k][i] : k == WALK_V ? 0 : 128;
             x[k] = flushed(&s->freedom, b->of[k].value[code] * old->most[k]);
         }
+        for (int k = 0; k < WALK_NUMBERS; k++)
+            r->old[k][i] = x[k];
         struct state before = {x[WALK_M], x[WALK_SLOW], x[WALK_V]};
         struct state after = step_state(s, (float)p[i].value, g[i], &before);
         r->number[WALK_M][i] = after.m;

@@ -23,7 +23,8 @@ struct block {
 /* What became of it, element by element. */
 struct block_result {
     struct block next;
-    float number[WALK_NUMBERS][WALK_SIZE]; /* before quantization */
+    float old[WALK_NUMBERS][WALK_SIZE];    /* before the step */
+    float number[WALK_NUMBERS][WALK_SIZE]; /* after it, before quantization */
     float second[WALK_NUMBERS];            /* largest magnitude but one */
     struct range p[WALK_SIZE];
 };
