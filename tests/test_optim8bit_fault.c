@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "session.h"
+
+/* The planted faults of cases/optim8bit, compiled by both vendors' compilers and run on both
+ * simulated devices: each is found, on the right side and with the right cause; and what must
+ * be bit-equal between the vendors is. */
+
+struct seen {
+    enum verdict verdict;
+    enum cause cause;
+    bool states_same; /* every output but parameters and numbers */
+    char reason[768];
+};
+
+static enum err keep(void *context, const struct finding *f, struct errinfo *e)
+{
+    (void)e;
+    struct seen *s = context;
+    const struct cause_claim *c = finding_cause(f);
+    s->verdict = f->verdict;
+    s->cause = c ? c->cause : CAUSE_COUNT_;
+    s->states_same = true;
+    for (int i = 0; i < f->n_out; i++)
+        if (f->out[i].name[0] != 'p' && f->out[i].name[0] != 'y')
+            s->states_same &= f->out[i].verdict == VERDICT_SAME;
+    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
+             c ? c->evidence : "");
+    return ERR_OK;
+}
+
+static struct seen checked(const char *id)
+{
+    struct errinfo e;
+    struct session s;
+    struct options o;
+    struct finding_tally tally;
+    struct compare_options compare = {.threads = 1};
+    struct seen seen = {.verdict = VERDICT_COUNT_};
+    memset(&o, 0, sizeof o);
+    o.n_word = 1;
+    o.word[0] = id;
+    o.on = "cuda-sim,hip-sim";
+    o.code = "golden";
+    o.quiet = true;
+    o.timeout = 60;
+    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
+    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
+    ck_assert_msg(!compare_runs(&a, &b, &compare, keep, &seen, &tally, &e), "%s: %s", id,
+                  e.text);
+    session_release(&s);
+    return seen;
+}
+
+/* CAUSE_COUNT_: found, whatever the cause is called. */
+static const struct {
+    const char *id;
+    enum cause cause;
+} planted[] = {
+    {"optim8bit/fault_swap:n=1101,block=64", CAUSE_SCALE},
+    {"optim8bit/fault_half:dtype=bf16,n=1101,block=64", CAUSE_SCALE},
+    {"optim8bit/fault_entry:n=1101,block=64", CAUSE_COUNT_},
+    {"optim8bit/fault_linear:n=1101,block=64", CAUSE_CODEBOOK},
+    {"optim8bit/fault_tie:n=1101,block=64,dist=ties", CAUSE_ROUNDING},
+    {"optim8bit/fault_cut:dtype=f16,n=1101,block=64", CAUSE_ROUNDING},
+    {"optim8bit/fault_nosign:n=1100,step=1,dist=onehot", CAUSE_CODEBOOK},
+    {"optim8bit/fault_book2:n=1100", CAUSE_CODEBOOK},
+    {"optim8bit/fault_scales:n=1100", CAUSE_SCALE},
+    {"optim8bit/fault_nobias:n=1100", CAUSE_MASK},
+    {"optim8bit/fault_unfused:n=20000", CAUSE_CONTRACTION},
+};
+
+START_TEST(planted_faults_are_found_and_named)
+{
+    struct seen s = checked(planted[_i].id);
+    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", planted[_i].id,
+                  verdict_name(s.verdict), s.reason);
+    if (planted[_i].cause != CAUSE_COUNT_)
+        ck_assert_msg(s.cause == planted[_i].cause, "%s is '%s', not '%s': %s", planted[_i].id,
+                      s.cause < CAUSE_COUNT_ ? cause_name(s.cause) : "none",
+                      cause_name(planted[_i].cause), s.reason);
+}
+END_TEST
+
+/* Codes, scales and states are equal to the bit in modes with exact division, step by step and
+ * in a run; parameters lie inside their intervals. */
+START_TEST(states_are_bit_equal)
+{
+    static const char *const ids[] = {
+        "optim8bit/quantize:dtype=bf16,n=1101,block=64,dist=ties",
+        "optim8bit/quantize:n=1101,block=64,book=fp4,dist=special",
+        "optim8bit/adam8:n=1100,step=1,steps=10,wd=0.01",
+        "optim8bit/adam8run:dtype=bf16,n=600,step=1,steps=20,wd=0.01",
+        "optim8bit/ademamix8:dtype=f16,n=512,wd=0.03",
+        "optim8bit/rmsprop8:n=600,wd=0.1,gnorm=0.3",
+        "optim8bit/adagrad32:n=600,mode=strict",
+        "optim8bit/lion8:n=600,wd=0.03",
+    };
+    struct seen s = checked(ids[_i]);
+    ck_assert_msg(s.states_same, "%s: %s", ids[_i], s.reason);
+    ck_assert_msg(s.verdict == VERDICT_SAME || s.verdict == VERDICT_EQUIVALENT ||
+                      s.verdict == VERDICT_DISTINGUISHABLE,
+                  "%s is %s: %s", ids[_i], verdict_name(s.verdict), s.reason);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("optim8bit_fault");
+    TCase *c = tcase_create("fault");
+    tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
+                        sizeof planted / sizeof planted[0]);
+    tcase_add_loop_test(c, states_are_bit_equal, 0, 8);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
