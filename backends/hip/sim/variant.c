@@ -10,8 +10,7 @@ extern const struct valu_variant v3_valu, v4_valu;
 
 static bool can_v3(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("f16c");
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
 static bool can_v4(void)
