@@ -5,6 +5,14 @@
 /* cvt between all types: integers by 128-bit arithmetic, anything with a floating-point side by
  * MPFR or, where a double holds every value, by the C library's rounding functions. */
 
+static void mpfr_ready(void)
+{
+    static bool open;
+    if (!open)
+        mpfr_open();
+    open = true;
+}
+
 __extension__ typedef __int128 wide;
 
 static const struct {
@@ -130,7 +138,7 @@ START_TEST(float_to_integer)
 {
     const struct format *f = &formats[_i % 4];
     gpu_start();
-    mpfr_open();
+    mpfr_ready();
     for (int to = 0; to < 8; to++)
         for (int mode = 0; mode < MODES; mode++) {
             char text[64], types[] = {letter_of(integers[to].bits), letter_of(f->bits), 0};
@@ -155,7 +163,7 @@ START_TEST(integer_to_float)
 {
     const struct format *f = &formats[_i % 4];
     gpu_start();
-    mpfr_open();
+    mpfr_ready();
     mpfr_set_prec(result, f->fraction + 1);
     range_set(f);
     for (int from = 0; from < 8; from++)
@@ -284,7 +292,7 @@ START_TEST(float_to_float)
     const struct format *to = &formats[p->to], *from = &formats[p->from];
     char text[64], types[] = {p->to == 4 ? 'w' : letter_of(to->bits), letter_of(from->bits), 0};
     gpu_start();
-    mpfr_open();
+    mpfr_ready();
     mpfr_set_prec(result, to->fraction + 1);
     range_set(to);
     snprintf(text, sizeof text, "%s %%d, %%a;", p->text);
@@ -314,7 +322,7 @@ START_TEST(float_pairs)
     const struct format *f = &formats[rows[_i].half.to];
     char text[64];
     gpu_start();
-    mpfr_open();
+    mpfr_ready();
     mpfr_set_prec(result, f->fraction + 1);
     range_set(f);
     snprintf(text, sizeof text, "%s %%d, %%a, %%b;", rows[_i].text);

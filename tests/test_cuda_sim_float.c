@@ -4,6 +4,14 @@
 
 /* Floating-point instructions of all formats and modifiers against MPFR. */
 
+static void mpfr_ready(void)
+{
+    static bool open;
+    if (!open)
+        mpfr_open();
+    open = true;
+}
+
 struct operation {
     const char *name;
     int operands;
@@ -198,7 +206,7 @@ START_TEST(arithmetic)
     const struct format *f = &formats[groups[_i].format];
     int allowed = groups[_i].flags;
     gpu_start();
-    mpfr_open();
+    mpfr_ready();
     mpfr_set_prec(result, f->fraction + 1);
     range_set(f);
     for (int set = 0; set < BARE * 2; set++) {
