@@ -32,7 +32,7 @@ enum err codestore_source(const struct family *f, const struct variant *v,
 enum err codestore_source_digest(const struct family *f, const struct variant *v, char *ret_hex,
                                  struct errinfo *e)
 {
-    struct source_file part[2];
+    struct source_file part[2] = {{NULL, NULL}};
     TRY(codestore_source(f, v, &part[0], &part[1], e));
     XXH3_state_t *state = XXH3_createState();
     if (!state)

@@ -156,7 +156,7 @@ int device_count(const struct backend *b, enum device_kind kind, char *ret_reaso
         return 0;
     }
     if (r.status) {
-        snprintf(ret_reason, size, "%s", r.error.text);
+        snprintf(ret_reason, size, "%.*s", (int)size - 1, r.error.text);
         return 0;
     }
     return r.count;
