@@ -102,6 +102,12 @@ static uint32_t equals(const uint32_t *x, uint32_t t)
     return m;
 }
 
+static uint32_t elected(const uint32_t *x, uint32_t t)
+{
+    (void)x;
+    return t % 32 == 0 ? 1 : 0;
+}
+
 static uint32_t none(const uint32_t *x, uint32_t t)
 {
     (void)x, (void)t;
@@ -243,6 +249,7 @@ static const struct {
      ".reg .b64 %w; and.b32 %r0, %x, 3; cvt.u64.u32 %w, %r0; match.any.sync.b64 %y, %w, -1;",
      equals},
     {"", "match.all.sync.b32 %y|%p0, %x, -1; @%p0 mov.u32 %y, 1;", none},
+    {"", "elect.sync %r0|%p0, -1; selp.u32 %y, 1, %r0, %p0;", elected},
     {"", "redux.sync.add.u32 %y, %x, -1;", sum},
     {"", "redux.sync.add.s32 %y, %x, -1;", sum},
     {"", "redux.sync.min.s32 %y, %x, -1;", least},
@@ -449,7 +456,8 @@ END_TEST
 
 START_TEST(all_forms)
 {
-    forms_check(" shfl vote match redux activemask bra brx call ret exit bar barrier ");
+    forms_check(" elect activemask shfl vote match redux activemask bra brx call ret exit bar "
+                "barrier ");
 }
 END_TEST
 

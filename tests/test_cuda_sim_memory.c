@@ -112,7 +112,9 @@ static const struct row rows[] = {
      "dd", u32_},
     {"membar.cta; membar.gl; membar.sys; fence.acq_rel.gpu; fence.sc.sys; prefetch.global.L2 "
      "[%q]; "
-     "nanosleep.u32 5; mov.b64 %d, %a;",
+     "nanosleep.u32 5; prefetchu.L1 [%q]; pmevent 7; pmevent.mask 3; fence.proxy.async; "
+     "discard.global.L2 [%q], 128; applypriority.global.L2::evict_normal [%q], 128; "
+     "griddepcontrol.wait; mov.b64 %d, %a;",
      "dd", a_},
     {"red.global.add.u64 [%q+8], %b; ld.global.u64 %d, [%q+8];", "ddd", sum},
 };
@@ -276,6 +278,7 @@ START_TEST(bad_addresses)
         {"add.u64 %q, %q, 0x10000000000; red.global.add.u32 [%q], 1;", "line",
          CUDA_ERROR_ILLEGAL_ADDRESS},
         {"trap;", "trap", CUDA_ERROR_LAUNCH_FAILED},
+        {"brkpt;", "trap", CUDA_ERROR_LAUNCH_FAILED},
         {"L: bra L;", "budget", CUDA_ERROR_LAUNCH_TIMEOUT},
     };
     char text[1024];
@@ -322,7 +325,9 @@ END_TEST
 
 START_TEST(all_forms)
 {
-    forms_check(" ld ldu st atom red cp cvta isspacep membar ");
+    forms_check(" ld ldu st atom red cp cvta isspacep membar fence prefetch prefetchu "
+                "nanosleep pmevent "
+                "discard applypriority griddepcontrol trap brkpt ");
 }
 END_TEST
 
@@ -334,7 +339,7 @@ int main(void)
     tcase_add_loop_test(t, each_atomic, 0, (int)(sizeof atomics / sizeof *atomics));
     tcase_add_test(t, atomic_floats);
     tcase_add_test(t, atomic_crowd);
-    tcase_add_loop_test(t, bad_addresses, 0, 13);
+    tcase_add_loop_test(t, bad_addresses, 0, 14);
     tcase_add_test(t, use_after_free);
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
