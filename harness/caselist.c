@@ -7,7 +7,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { EXPANSION_MAX = 1 << 16, TAG_MAX = 32 };
+enum { EXPANSION_MAX = 1 << 14, TAG_MAX = 32 };
 
 void caselist_release(struct caselist *l)
 {
