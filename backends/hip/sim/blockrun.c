@@ -199,6 +199,7 @@ static int block_start(struct workspace *s, const struct block_launch *b, const 
         const uint64_t number = ((uint64_t)id[2] * p->grid[1] + id[1]) * p->grid[0] + id[0];
         if (watch_block_begin(&s->watch, p->watch, number, s->block.lds_size))
             return sim_fault_set(f, SIM_FAULT_NOMEM, "no memory to check a block");
+        s->watch.swaps = p->kernel->swaps;
         s->block.watch = &s->watch;
     }
     for (unsigned n = 0; n < waves_of(b); n++)

@@ -24,6 +24,7 @@ struct kernel {
     uint32_t entry; /* dword in the codemap */
     /* Found by looking at the instructions the kernel can reach: */
     bool ordered;    /* an atomic whose result depends on order */
+    bool swaps;      /* compare-and-swap, as in the loops atomics are made of */
     char marks[512]; /* instructions whose silicon result is only modelled, with bounds */
     bool scanned;
 };

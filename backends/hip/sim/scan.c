@@ -46,6 +46,7 @@ static bool range_scan(struct codeobject *c, struct kernel *k, size_t from, size
         if (!i->code)
             continue;
         k->ordered |= is_ordered(i);
+        k->swaps |= strstr(i->code->name, "atomic_cmpswap") != NULL;
         calls |= is_call(i);
         mark_add(k, trig_mark(i->code->name));
     }

@@ -96,6 +96,16 @@ static bool same_bytes(const struct wave *w, const struct access *a, const uint8
     return memcmp(p, value, a->size) == 0;
 }
 
+/* A plain load beside an atomic operation of someone else, where loops of compare-and-swap
+ * start that way. */
+static bool starts_a_loop(const struct watch_block *b, enum shadow_use use,
+                          const struct shadow_finding *f)
+{
+    return b->swaps && f->kind == SIM_FAULT_RACE &&
+           ((use == SHADOW_READ && f->other_use == SHADOW_ATOMIC) ||
+            (use == SHADOW_ATOMIC && f->other_use == SHADOW_READ));
+}
+
 static int finding_report(struct wave *w, const struct access *a, int lane, const uint8_t *p,
                           const char *where, const struct shadow_finding *f,
                           const struct shadow_actor *actor)
@@ -125,7 +135,8 @@ int watch_access(struct wave *w, const struct access *a, uint8_t *const pointer[
         struct shadow_finding f;
         actor.block = shared ? 0 : b->number;
         if (offset < m->size &&
-            shadow_access(m, &actor, use, offset, a->size, same_bytes(w, a, p, lane), &f))
+            shadow_access(m, &actor, use, offset, a->size, same_bytes(w, a, p, lane), &f) &&
+            !starts_a_loop(b, use, &f))
             return finding_report(w, a, lane, p, shared ? "shared memory" : "global memory", &f,
                                   &actor);
     }

@@ -30,6 +30,8 @@ struct watch_block {
     struct shadow_map shared;
     uint32_t number;   /* of the block, x fastest */
     uint16_t interval; /* barriers passed */
+    bool swaps;        /* the kernel has compare-and-swap: the plain load such a loop starts
+                          with is no race with the atomic it belongs to */
 };
 
 /* Before a launch of so many blocks; before a block with so much shared memory. 0, else errno.
