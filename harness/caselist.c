@@ -73,26 +73,46 @@ struct expansion {
     int left; /* how many more texts may come */
 };
 
+/* The end of the alternative that starts at `at`: its '|' or '}', groups within it skipped; or
+ * NULL. */
+static const char *alternative_end(const char *at)
+{
+    for (int depth = 0; *at; at++) {
+        if (!depth && (*at == '|' || *at == '}'))
+            return at;
+        depth += (*at == '{') - (*at == '}');
+    }
+    return NULL;
+}
+
+/* The '}' that belongs to the '{' before `at`, or NULL. */
+static const char *group_end(const char *at)
+{
+    const char *end = alternative_end(at);
+    while (end && *end == '|')
+        end = alternative_end(end + 1);
+    return end;
+}
+
 static enum err expand(struct expansion *x, const char *text, struct errinfo *e)
 {
-    const char *open = strchr(text, '{');
-    const char *close = open ? strchr(open, '}') : strchr(text, '}');
+    const char *open = strchr(text, '{'), *stray = strchr(text, '}');
+    const char *close = open ? group_end(open + 1) : stray;
     if (!open && !close)
         return x->left-- > 0 ? x->each(x->context, text, e)
                              : err_set(e, ERR_USAGE, "more than %d cases", EXPANSION_MAX);
-    if (!open || !close || strlen(text) >= CASEID_TEXT_MAX)
+    if (!open || !close || stray < open || strlen(text) >= CASEID_TEXT_MAX)
         return err_set(e, ERR_USAGE, "'%.80s': '{' and '}' do not pair up, or it is too long",
                        text);
-    for (const char *at = open + 1;; at++) {
+    for (const char *at = open + 1; at <= close; at++) {
         char one[CASEID_TEXT_MAX];
-        size_t n = strcspn(at, "|}");
-        snprintf(one, sizeof one, "%.*s%.*s%s", (int)(open - text), text, (int)n, at,
+        const char *end = alternative_end(at);
+        snprintf(one, sizeof one, "%.*s%.*s%s", (int)(open - text), text, (int)(end - at), at,
                  close + 1);
         TRY(expand(x, one, e));
-        at += n;
-        if (at >= close)
-            return ERR_OK;
+        at = end;
     }
+    return ERR_OK;
 }
 
 /* --- tags ------------------------------------------------------------------------------------

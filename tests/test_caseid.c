@@ -223,6 +223,7 @@ END_TEST
 START_TEST(exact_ids_expand_and_deduplicate)
 {
     ck_assert_int_eq(count_of("gemm/{naive|tiled}:dtype={f32|bf16},m={1|2|1}", NULL), 8);
+    ck_assert_int_eq(count_of("gemm/naive:{m={1|2},n=3|k={4|5|6}|seed=7}", NULL), 6);
     ck_assert_int_eq(count_of("gemm/fault_drop", NULL), 1);
     ck_assert_int_eq(count_of("gemm/fault_{drop|zero}:m=3", "stress"), 2);
 
@@ -247,6 +248,9 @@ static const struct {
     {"gemm", "quick,,full", {"no suite ''"}},
     {"gemm/tiled:m={1|2", NULL, {"do not pair up"}},
     {"gemm/tiled:m=1}", NULL, {"do not pair up"}},
+    {"gemm/tiled:m=}1{", NULL, {"do not pair up"}},
+    {"gemm/tiled:{m={1|2}", NULL, {"do not pair up"}},
+    {"gemm/tiled:m={1|2}}", NULL, {"do not pair up"}},
     {"gemm/naive:split=2", NULL, {"split=2 with gemm/naive", "only gemm/splitk and"}},
     {"gemm/naive:dtype=i8,alpha=2", NULL, {"integers take only alpha=1,beta=0"}},
     {"gemm/naive:dtype=i8,k=131072", NULL, {"may not fit in i32", "at most 131071"}},
