@@ -1,9 +1,49 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "quote.h"
 #include "session.h"
+#include "wrap.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
+
+/* Why cases did not run or end well: one line a reason, not one a case. */
+enum { REASONS_MAX = 32 };
+
+struct reason {
+    enum record_status status;
+    char text[768], first[512]; /* the first case it befell */
+    int64_t count;
+};
+
+static void reason_count(struct reason *list, int *n, const struct record_case *c)
+{
+    for (int i = 0; i < *n; i++)
+        if (list[i].status == c->status && !strcmp(list[i].text, c->reason)) {
+            list[i].count++;
+            return;
+        }
+    if (*n == REASONS_MAX)
+        return;
+    struct reason *r = &list[(*n)++];
+    *r = (struct reason){.status = c->status, .count = 1};
+    snprintf(r->text, sizeof r->text, "%s", c->reason);
+    snprintf(r->first, sizeof r->first, "%s", c->id);
+}
+
+static void reasons_print(const struct reason *list, int n)
+{
+    for (int i = 0; i < n; i++) {
+        const struct reason *r = &list[i];
+        fprintf(stderr, "%s  ", record_status_name(r->status));
+        quote_line(stderr, r->first, "");
+        if (r->count > 1)
+            fprintf(stderr, " and %" PRId64 " more", r->count - 1);
+        fprintf(stderr, "\n    ");
+        wrap_print(stderr, r->text, 4, 4, 79);
+    }
+}
 
 /* One line of what came out, and what to do with it. */
 static enum err summarise(struct session *s, int *ret_exit, struct errinfo *e)
@@ -11,12 +51,15 @@ static enum err summarise(struct session *s, int *ret_exit, struct errinfo *e)
     int64_t count = record_case_count(s->record, s->run[0]);
     int64_t by_status[RECORD_STATUS_COUNT_] = {0}, ran = 0;
     struct record_case c;
+    struct reason reasons[REASONS_MAX];
+    int n_reason = 0;
     for (int64_t i = 0; i < count; i++) {
         TRY(record_read_case(s->record, s->run[0], i, &c, e));
         by_status[c.status]++;
         if (c.status != RECORD_OK)
-            fprintf(stderr, "%s  %s\n    %s\n", record_status_name(c.status), c.id, c.reason);
+            reason_count(reasons, &n_reason, &c);
     }
+    reasons_print(reasons, n_reason);
     ran = count - by_status[RECORD_SKIPPED];
     printf("%s: %" PRId64 " cases on %s:", s->path, count,
            record_run_at(s->record, s->run[0])->device);
