@@ -34,6 +34,10 @@ static const struct param params[] = {
     [P_EPS] = {"eps", "added to the root", PARAM_REAL, 1e-12, 1, NULL, "1e-8", true},
     [P_WD] = {"wd", "weight decay", PARAM_REAL, 0, 1, NULL, "0", true},
     [P_GNORM] = {"gnorm", "factor of the gradients", PARAM_REAL, 1e-6, 1e6, NULL, "1", true},
+    [P_M] = {"m", "int8: rows of a", PARAM_INT, 1, 65535, NULL, "32", true},
+    [P_K] = {"k", "int8, gemv4: length of the sums", PARAM_INT, 1, 1 << 20, NULL, "256", true},
+    [P_THRESHOLD] = {"threshold", "int8: elements of a of at least this size are left out",
+                     PARAM_REAL, 0, 65504, NULL, "0", true},
     {NULL},
 };
 
@@ -45,6 +49,8 @@ static const unsigned group_params[] = {
     [GROUP_STEP8] = STEP_PARAMS | 1u << P_STEPS,
     [GROUP_RUN8] = STEP_PARAMS | 1u << P_STEPS,
     [GROUP_STEP32] = STEP_PARAMS,
+    [GROUP_INT8] = 1u << P_M | 1u << P_N | 1u << P_K | 1u << P_THRESHOLD,
+    [GROUP_GEMV4] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_K | 1u << P_BLOCK,
     [GROUP_QUANTIZE] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_BLOCK,
     [GROUP_DEQUANTIZE] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_BLOCK,
 };
@@ -145,9 +151,27 @@ static enum err params_check(const struct case_id *id, struct errinfo *e)
     return ERR_OK;
 }
 
-static bool is_optimizer(const struct case_id *id)
+/* What a group does. */
+struct work {
+    enum err (*plan)(const struct case_id *, struct case_plan *, struct errinfo *);
+    enum err (*oracle)(const struct case_id *, const struct case_plan *,
+                       const struct tensor *const *, int, struct oracle *, struct errinfo *);
+    bool (*fill)(const struct case_id *, const struct case_plan *, int, struct tensor *);
+};
+
+static const struct work works[] = {
+    [GROUP_QUANTIZE] = {quantize_plan, quantize_oracle, quantize_fill},
+    [GROUP_DEQUANTIZE] = {quantize_plan, quantize_oracle, quantize_fill},
+    [GROUP_STEP8] = {optimizer_plan, optimizer_oracle, optimizer_fill},
+    [GROUP_RUN8] = {optimizer_plan, optimizer_oracle, optimizer_fill},
+    [GROUP_STEP32] = {optimizer_plan, optimizer_oracle, optimizer_fill},
+    [GROUP_INT8] = {int8_plan, int8_oracle, int8_fill},
+    [GROUP_GEMV4] = {gemv4_plan, gemv4_oracle, gemv4_fill},
+};
+
+static const struct work *work_of(const struct case_id *id)
 {
-    return trait_of(id)->rule != RULE_NONE;
+    return &works[trait_of(id)->group];
 }
 
 static enum err family_plan(const struct case_id *id, struct case_plan *ret_plan,
@@ -156,7 +180,7 @@ static enum err family_plan(const struct case_id *id, struct case_plan *ret_plan
     struct case_plan p;
     memset(&p, 0, sizeof p);
     TRY(params_check(id, e));
-    TRY(is_optimizer(id) ? optimizer_plan(id, &p, e) : quantize_plan(id, &p, e));
+    TRY(work_of(id)->plan(id, &p, e));
     *ret_plan = p;
     return ERR_OK;
 }
@@ -166,14 +190,13 @@ static enum err family_oracle(const struct case_id *id, const struct case_plan *
                               struct oracle *ret_oracle, struct errinfo *e)
 {
     (void)threads;
-    return (is_optimizer(id) ? optimizer_oracle : quantize_oracle)(id, plan, input, which,
-                                                                   ret_oracle, e);
+    return work_of(id)->oracle(id, plan, input, which, ret_oracle, e);
 }
 
 static bool family_fill(const struct case_id *id, const struct case_plan *plan, int i,
                         struct tensor *t)
 {
-    return (is_optimizer(id) ? optimizer_fill : quantize_fill)(id, plan, i, t);
+    return work_of(id)->fill(id, plan, i, t);
 }
 
 static const struct suite_row suites[] = {

@@ -15,6 +15,7 @@
  *   walk.c        8-bit steps of whole cases, block by block
  *   trail.c       inputs of optimizers, states on their way among them
  *   optimizer.c   optimizer kernels: plan, reference
+ *   int8.c        LLM.int8: plan, reference; gemv4.c: the 4-bit product
  *   model.c       other ways of quantizing, for diagnose; stepmodel.c: of stepping */
 
 /* Rows of the parameter table. */
@@ -33,11 +34,22 @@ enum {
     P_EPS,
     P_WD,
     P_GNORM,
+    P_M,
+    P_K,
+    P_THRESHOLD,
     P_COUNT
 };
 
 /* What kind of kernel a variant is, and of these which. */
-enum group { GROUP_QUANTIZE, GROUP_DEQUANTIZE, GROUP_STEP8, GROUP_RUN8, GROUP_STEP32 };
+enum group {
+    GROUP_QUANTIZE,
+    GROUP_DEQUANTIZE,
+    GROUP_STEP8,
+    GROUP_RUN8,
+    GROUP_STEP32,
+    GROUP_INT8,
+    GROUP_GEMV4
+};
 enum rule {
     RULE_NONE,
     RULE_ADAM,
@@ -122,5 +134,21 @@ enum err optimizer_oracle(const struct case_id *id, const struct case_plan *plan
                           struct errinfo *e);
 bool optimizer_fill(const struct case_id *id, const struct case_plan *plan, int i,
                     struct tensor *t);
+
+/* --- int8.c, gemv4.c -------------------------------------------------------------------------
+ */
+enum err int8_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
+enum err int8_oracle(const struct case_id *id, const struct case_plan *plan,
+                     const struct tensor *const *input, int which, struct oracle *o,
+                     struct errinfo *e);
+
+bool int8_fill(const struct case_id *id, const struct case_plan *plan, int i, struct tensor *t);
+
+enum err gemv4_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
+enum err gemv4_oracle(const struct case_id *id, const struct case_plan *plan,
+                      const struct tensor *const *input, int which, struct oracle *o,
+                      struct errinfo *e);
+bool gemv4_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                struct tensor *t);
 
 #endif
