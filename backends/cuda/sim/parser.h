@@ -27,6 +27,7 @@ bool parser_dot(const struct parser *p, const char *w); /* dotted word? */
 bool parser_take(struct parser *p, char c);             /* skips it if there */
 bool parser_expect(struct parser *p, char c);
 bool parser_integer(struct parser *p, uint64_t *ret_value); /* with an optional sign */
+void parser_words_init(struct parser *p);
 enum ptx_word parser_word(const struct parser *p, struct slice text);
 enum ptx_word parser_type(struct parser *p); /* the token as a type, or WORD_unknown */
 
@@ -35,6 +36,12 @@ enum ptx_word parser_type(struct parser *p); /* the token as a type, or WORD_unk
 bool parse_variable(struct parser *p, enum ptx_space space, struct ptx_symbol flags,
                     struct ptx_symbol **ret_symbol);
 bool parse_registers(struct parser *p); /* after ".reg" */
+
+/* parse_operand.c. `depth` 0 from outside. A name that is not declared yet is taken for a label
+ * and noted for resolution at the end of the body. */
+bool parse_operand(struct parser *p, struct ptx_operand *o, int depth);
+bool parse_name_operand(struct parser *p, struct ptx_operand *o);
+bool parser_unknown(struct parser *p, const struct ptx_operand *o); /* "unknown name" */
 
 /* parse_body.c: the token is '{'. */
 bool parse_body(struct parser *p);
