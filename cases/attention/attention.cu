@@ -180,9 +180,9 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
     }
     if (acts<K>(SCALE))
         s.scale = 1.0f;
+    i64 row = (i64)BLOCK_Z * s.queries + i, plane = (i64)kv_head<K>(s, BLOCK_Z) * s.keys * s.d;
     if (acts<K>(TAIL))
         s.keys -= s.keys % TILE;
-    i64 row = (i64)BLOCK_Z * s.queries + i, plane = (i64)kv_head<K>(s, BLOCK_Z) * s.keys * s.d;
     tile_load<F, D>(tile.q, q + (i64)BLOCK_Z * s.queries * s.d, top, s.queries, s.d);
     i32 from = first_key(s, i), to = last_key(s, i), end = last_key(s, top + TILE - 1);
     f32 most = minus_infinity(), sum = 0, acc[D / TILE];

@@ -185,9 +185,11 @@ static void row_weights(struct row *r)
     double relative = 0, spread = 0;
     r->sum = wide_of(0);
     for (int64_t j = 0; j < r->n; j++) {
-        r->w[j] = wide_exp(wide_sub(r->t[j], r->most));
-        if (isinf(r->t[j].hi))
+        if (isinf(r->t[j].hi)) {
             r->w[j] = wide_of(0);
+            continue;
+        }
+        r->w[j] = wide_exp(wide_sub(r->t[j], r->most));
         r->sum = wide_add(r->sum, r->w[j]);
         relative = larger(relative, r->t_error[j] + 0x1p-104 * fabs(r->t[j].hi - r->most.hi));
     }

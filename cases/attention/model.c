@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "model.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum change {
+#define MODEL(name, cause, right, change) CHANGE_##change,
+#include "model.def"
+#undef MODEL
+    CHANGE_COUNT_
+};
+
+const struct case_model attention_models[] = {
+#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right},
+#include "model.def"
+#undef MODEL
+    {NULL, CAUSE_UNEXPLAINED, false},
+};
+
+/* One query under way. Numbers are doubles that hold f32 values, but for WIDE. */
+struct play {
+    struct attention a; /* as changed */
+    enum change change;
+    const struct tensor *const *input;
+    int64_t row, from, n;
+    double *t, *v; /* owned; scores and one column of V of the visible keys */
+};
+
+static double rounded(const struct play *p, double x)
+{
+    return p->change == CHANGE_WIDE ? x : (double)(float)x;
+}
+
+static double round_to(enum dtype d, double x)
+{
+    return isfinite(x) ? dtype_value(d, dtype_round(d, x)) : x;
+}
+
+/* acc + x y. */
+static double add(const struct play *p, double acc, double x, double y)
+{
+    if (p->change == CHANGE_WIDE)
+        return acc + x * y;
+    if (p->change == CHANGE_ROUNDED)
+        return (double)((float)acc + (float)(x * y));
+    return (double)fmaf((float)x, (float)y, (float)acc);
+}
+
+static double input_value(const struct play *p, int which, int64_t at)
+{
+    double x = tensor_value(p->input[which], at);
+    return p->change == CHANGE_INPUT_TF32   ? round_to(DTYPE_TF32, x)
+           : p->change == CHANGE_INPUT_BF16 ? round_to(DTYPE_BF16, x)
+                                            : x;
+}
+
+/* --- what changes ----------------------------------------------------------------------------
+ */
+
+static bool is_causal(const struct attention *a)
+{
+    return a->last < ATTENTION_OPEN;
+}
+
+static bool is_windowed(const struct attention *a)
+{
+    return a->first > -ATTENTION_OPEN;
+}
+
+/* The rules of a precision: does the change make one for this case? */
+static bool precision_applies(const struct attention *a, enum change change)
+{
+    bool narrow = a->flash && a->dtype != DTYPE_F32;
+    switch (change) {
+    case CHANGE_WEIGHT_F32:
+        return narrow;
+    case CHANGE_WEIGHT_BF16:
+        return !narrow || a->dtype != DTYPE_BF16;
+    case CHANGE_WEIGHT_F16:
+        return !narrow || a->dtype != DTYPE_F16;
+    case CHANGE_INPUT_TF32:
+        return a->dtype == DTYPE_F32;
+    case CHANGE_INPUT_BF16:
+        return a->dtype != DTYPE_BF16;
+    default:
+        return true;
+    }
+}
+
+/* Applies the change to the case; false if it has none. */
+static bool change_apply(struct attention *a, enum change change)
+{
+    switch (change) {
+    case CHANGE_KEY_MORE:
+    case CHANGE_KEY_LESS:
+        a->last += change == CHANGE_KEY_MORE ? 1 : -1;
+        return is_causal(a);
+    case CHANGE_CORNER: {
+        int64_t shift = a->last == 1 ? a->diagonal : 1 - a->last;
+        a->last += shift;
+        a->first += is_windowed(a) ? shift : 0;
+        return is_causal(a) && shift;
+    }
+    case CHANGE_KEYS_ALL:
+        a->last = ATTENTION_OPEN;
+        a->first = -ATTENTION_OPEN;
+        return true;
+    case CHANGE_WINDOW_MORE:
+    case CHANGE_WINDOW_LESS:
+        a->first += change == CHANGE_WINDOW_MORE ? -1 : 1;
+        return is_windowed(a);
+    case CHANGE_NO_CAP:
+        return a->softcap != 0;
+    case CHANGE_NO_BIAS:
+        return a->alibi;
+    case CHANGE_NO_SCALE:
+        return a->scale != 1;
+    case CHANGE_NO_RESCALE:
+        return a->flash;
+    case CHANGE_HEAD_TURNS:
+        return a->kv_heads > 1 && a->kv_heads < a->heads;
+    case CHANGE_TAIL_16:
+        return a->keys % 16 && a->keys > 16;
+    case CHANGE_TAIL_32:
+        return a->keys % 32 && a->keys > 32;
+    default:
+        return precision_applies(a, change);
+    }
+}
+
+static int64_t keys_left(const struct play *p)
+{
+    int64_t n = p->a.keys;
+    return p->change == CHANGE_TAIL_16    ? n - n % 16
+           : p->change == CHANGE_TAIL_32  ? n - n % 32
+           : p->change == CHANGE_LAST_KEY ? n - 1
+                                          : n;
+}
+
+static int64_t kv_plane(const struct play *p, int64_t z)
+{
+    const struct attention *a = &p->a;
+    int64_t b = z / a->heads, h = z % a->heads;
+    return b * a->kv_heads +
+           (p->change == CHANGE_HEAD_TURNS ? h % a->kv_heads : h / (a->heads / a->kv_heads));
+}
+
+/* --- a row -----------------------------------------------------------------------------------
+ */
+
+static double score(const struct play *p, double dot, int64_t z, int64_t distance)
+{
+    const struct attention *a = &p->a;
+    double c = (double)a->softcap;
+    double t = p->change == CHANGE_NO_SCALE ? dot : rounded(p, dot * (double)a->scale);
+    if (c != 0 && p->change != CHANGE_NO_CAP)
+        t = rounded(p, c * rounded(p, tanh(rounded(p, t / c))));
+    if (a->alibi && p->change != CHANGE_NO_BIAS) {
+        double slope = tensor_value(p->input[attention_slopes(a)], z % a->heads);
+        t = add(p, t, -slope, (double)(distance < 0 ? -distance : distance));
+    }
+    return t;
+}
+
+static void row_scores(struct play *p, int64_t row)
+{
+    const struct attention *a = &p->a;
+    int64_t z = row / a->queries, i = row % a->queries, to, keys = keys_left(p);
+    attention_visible(a, i, &p->from, &to);
+    to = to < keys ? to : keys;
+    p->row = row;
+    p->n = to > p->from ? to - p->from : 0;
+    for (int64_t j = 0; j < p->n; j++) {
+        int64_t q = row * a->d, k = (kv_plane(p, z) * a->keys + p->from + j) * a->d;
+        double dot = 0;
+        for (int64_t l = 0; l < a->d; l++)
+            dot = add(p, dot, input_value(p, ATTENTION_Q, q + l),
+                      input_value(p, ATTENTION_K, k + l));
+        p->t[j] = score(p, dot, z, i + a->diagonal - (p->from + j));
+    }
+}
+
+static void row_column(struct play *p, int64_t c)
+{
+    const struct attention *a = &p->a;
+    int64_t plane = kv_plane(p, p->row / a->queries);
+    for (int64_t j = 0; j < p->n; j++)
+        p->v[j] = input_value(p, ATTENTION_V, (plane * a->keys + p->from + j) * a->d + c);
+}
+
+static double weight(const struct play *p, double w)
+{
+    switch (p->change) {
+    case CHANGE_WIDE:
+    case CHANGE_WEIGHT_F32:
+        return w;
+    case CHANGE_WEIGHT_BF16:
+        return round_to(DTYPE_BF16, w);
+    case CHANGE_WEIGHT_F16:
+        return round_to(DTYPE_F16, w);
+    default:
+        return p->a.flash ? round_to(p->a.dtype, w) : w;
+    }
+}
+
+static double add_value(const struct play *p, double acc, double w, double v)
+{
+    double sum = add(p, acc, w, v);
+    return p->change == CHANGE_SUM_BF16  ? round_to(DTYPE_BF16, sum)
+           : p->change == CHANGE_SUM_F16 ? round_to(DTYPE_F16, sum)
+                                         : sum;
+}
+
+/* Running sums: the largest score, the weights' sum, the values'. */
+struct sums {
+    double most, weights, values;
+};
+
+/* Keys [first, last) joined to the sums, all weights relative to the new maximum. */
+static void sums_join(const struct play *p, int64_t first, int64_t last, struct sums *s)
+{
+    double most = s->most, part = 0;
+    for (int64_t j = first; j < last; j++)
+        most = p->t[j] > most ? p->t[j] : most;
+    double rescale = first ? rounded(p, exp(rounded(p, s->most - most))) : 0;
+    double values =
+        p->change == CHANGE_NO_RESCALE ? s->values : rounded(p, s->values * rescale);
+    for (int64_t j = first; j < last; j++) {
+        double w = rounded(p, exp(rounded(p, p->t[j] - most)));
+        part = rounded(p, part + w);
+        values = add_value(p, values, weight(p, w), p->v[j]);
+    }
+    s->weights = rounded(p, rounded(p, s->weights * rescale) + part);
+    s->most = most;
+    s->values = values;
+}
+
+static struct sums row_flash(const struct play *p)
+{
+    struct sums s = {-INFINITY, 0, 0};
+    int64_t first = p->from / ATTENTION_TILE * ATTENTION_TILE - p->from;
+    for (; first < p->n; first += ATTENTION_TILE) {
+        int64_t last = first + ATTENTION_TILE < p->n ? first + ATTENTION_TILE : p->n;
+        sums_join(p, first > 0 ? first : 0, last, &s);
+    }
+    if (p->change != CHANGE_NO_QUOTIENT)
+        s.values = rounded(p, s.values / s.weights);
+    return s;
+}
+
+static struct sums row_steps(const struct play *p)
+{
+    struct sums s = {-INFINITY, 0, 0};
+    sums_join(p, 0, p->n, &s);
+    s.values = 0;
+    for (int64_t j = 0; j < p->n; j++) {
+        double w = rounded(p, exp(rounded(p, p->t[j] - s.most)));
+        w = p->change == CHANGE_NO_QUOTIENT ? w : rounded(p, w / s.weights);
+        s.values = add_value(p, s.values, weight(p, w), p->v[j]);
+    }
+    return s;
+}
+
+static double row_result(const struct play *p, int which)
+{
+    if (!p->n)
+        return which == ATTENTION_O ? 0 : -INFINITY;
+    struct sums s = p->a.flash ? row_flash(p) : row_steps(p);
+    if (which == ATTENTION_O)
+        return s.values;
+    double lse = rounded(p, s.most + rounded(p, log(s.weights)));
+    return p->change == CHANGE_BASE_2 ? rounded(p, lse * 1.4426950408889634) : lse;
+}
+
+bool attention_model(const struct case_id *id, const struct case_plan *plan,
+                     const struct tensor *const *input, int which, int model, int64_t n,
+                     const int64_t *index, uint64_t *ret_bits)
+{
+    struct play p = {.change = (enum change)model, .input = input, .row = -1};
+    attention_decode(id, &p.a);
+    bool lse = which == ATTENTION_LSE;
+    if ((which != ATTENTION_O && !lse) || (!lse && p.change == CHANGE_BASE_2) ||
+        !change_apply(&p.a, p.change))
+        return false;
+    p.t = calloc((size_t)p.a.keys * 2 + 2, sizeof *p.t);
+    if (!p.t)
+        return false;
+    p.v = p.t + p.a.keys + 1;
+    int64_t columns = lse ? 1 : p.a.d;
+    for (int64_t x = 0; x < n; x++) {
+        if (p.row != index[x] / columns)
+            row_scores(&p, index[x] / columns);
+        if (!lse)
+            row_column(&p, index[x] % columns);
+        ret_bits[x] = dtype_round(plan->tensor[which].dtype, row_result(&p, which));
+    }
+    free(p.t);
+    return true;
+}
