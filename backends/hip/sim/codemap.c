@@ -23,9 +23,10 @@ void codemap_release(struct codemap *m)
 {
     if (!m->inst)
         return;
-    for (size_t n = 0; n < m->count; n++)
-        if (m->inst[n].exec)
-            free(m->inst[n].pair);
+    for (struct inst *y = m->pairs, *next; y; y = next) {
+        next = y->pair;
+        free(y);
+    }
     munmap(m->inst, m->count * sizeof *m->inst);
     pthread_mutex_destroy(&m->lock);
     *m = (struct codemap){0};
@@ -66,6 +67,10 @@ const struct inst *codemap_decode(struct codemap *m, size_t pc)
         struct inst i;
         inst_decode(m->word + pc, m->count - pc, &i, &why);
         idle_skip(m, pc, &i);
+        if (i.pair) {
+            i.pair->pair = m->pairs;
+            m->pairs = i.pair;
+        }
         exec_fn *exec = i.exec;
         i.exec = NULL;
         *slot = i;

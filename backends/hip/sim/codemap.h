@@ -15,6 +15,7 @@ struct codemap {
     size_t count;         /* dwords */
     uint64_t address;     /* of word[0] on the device */
     struct inst *inst;    /* one a dword, owned; zero pages until used */
+    struct inst *pairs;   /* the Y halves of all VOPDs, linked by `pair`; owned */
     pthread_mutex_t lock;
 };
 
