@@ -198,8 +198,10 @@ START_TEST(lists_have_no_duplicates_and_no_hidden)
     struct caselist l = selected(NULL, "quick,full,stress");
     for (int64_t i = 0; i < l.count; i++) {
         ck_assert(!l.id[i].variant->hidden);
+        bool seen = false; /* ck_assert writes to a file each time */
         for (int64_t j = 0; j < i; j++)
-            ck_assert(memcmp(&l.id[i], &l.id[j], sizeof l.id[i]) != 0);
+            seen |= !memcmp(&l.id[i], &l.id[j], sizeof l.id[i]);
+        ck_assert(!seen);
     }
     caselist_release(&l);
 }
