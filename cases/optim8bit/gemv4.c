@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "optim8bit.h"
+#include "model.h"
 
 #include <float.h>
 #include <math.h>
@@ -116,4 +116,44 @@ enum err gemv4_oracle(const struct case_id *id, const struct case_plan *plan,
     for (int64_t row = 0; row < o->count; row++)
         judge_row(id, input, row, &b, o);
     return ERR_OK;
+}
+
+/* --- other ways ------------------------------------------------------------------------------
+ */
+
+static uint64_t way_row(const struct case_id *id, const struct tensor *const *input,
+                        const struct book *b, enum way way, int64_t row)
+{
+    enum dtype d = dtype_of(id);
+    int64_t k = id->value[P_K].i, block = id->value[P_BLOCK].i;
+    float lane[32] = {0};
+    for (int64_t l = 0; l < k; l++) {
+        int64_t at = row * k + l;
+        int code = (int)(tensor_bits(input[CODE], at / 2) >> (at % 2 ? 0 : 4) & 15);
+        volatile float x = (float)in_format(d, (double)b->value[code]) *
+                           (float)in_format(d, tensor_value(input[ABSMAX], at / block));
+        float a = (float)tensor_value(input[A], l), *sum = &lane[l / 32 % 32];
+        x = (float)in_format(d, (double)x);
+        volatile float p = a * x;
+        if (way != WAY_WIDE)
+            p = (float)in_format(d, (double)p);
+        bool fused = d == DTYPE_F32 && way == WAY_LANES_FUSED;
+        *sum = fused ? fmaf(a, x, *sum) : *sum + p;
+    }
+    for (int half = 16; half > (way == WAY_LOST ? 1 : 0); half /= 2)
+        for (int i = 0; i < half; i++)
+            lane[i] += lane[i + half];
+    return dtype_round(d, (double)lane[0]);
+}
+
+bool gemv4_model(const struct case_id *id, const struct tensor *const *input, enum way way,
+                 int64_t n, const int64_t *index, uint64_t *ret_bits)
+{
+    struct book b;
+    book_make(book_of(id), &b);
+    if ((dtype_of(id) == DTYPE_F32) ? way == WAY_WIDE : way == WAY_LANES_FUSED)
+        return false;
+    for (int64_t i = 0; i < n; i++)
+        ret_bits[i] = way_row(id, input, &b, way, index[i]);
+    return true;
 }

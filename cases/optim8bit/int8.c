@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "optim8bit.h"
+#include "model.h"
 
 #include <float.h>
 #include <math.h>
@@ -241,4 +241,32 @@ enum err int8_oracle(const struct case_id *id, const struct case_plan *plan,
     rows_release(&a);
     rows_release(&w);
     return code;
+}
+
+/* Sums that lose all but 16 bits after each term: the last 16 bits of the exact one. */
+bool int8_model(const struct case_id *id, const struct case_plan *plan,
+                const struct tensor *const *input, int which, int64_t n, const int64_t *index,
+                uint64_t *ret_bits)
+{
+    struct errinfo e;
+    struct oracle o, a, w;
+    if (which < ACC || int8_oracle(id, plan, input, ACC, &o, &e))
+        return false;
+    if (int8_oracle(id, plan, input, STAT_A, &a, &e)) {
+        oracle_release(&o);
+        return false;
+    }
+    bool done = !int8_oracle(id, plan, input, STAT_W, &w, &e);
+    for (int64_t k = 0; k < n && done; k++) {
+        int64_t i = index[k] / w.count, j = index[k] % w.count;
+        int16_t acc = (int16_t)(int64_t)o.value[index[k]];
+        double y =
+            finish(acc, (float)a.value[i], (float)w.value[j], tensor_value(input[BIAS], j));
+        ret_bits[k] = which == ACC ? dtype_round(DTYPE_I32, acc) : dtype_round(DTYPE_F16, y);
+    }
+    if (done)
+        oracle_release(&w);
+    oracle_release(&a);
+    oracle_release(&o);
+    return done;
 }

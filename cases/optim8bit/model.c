@@ -12,7 +12,7 @@ const struct case_model optim8bit_models[] = {
     {NULL, CAUSE_UNEXPLAINED, false},
 };
 
-enum of { OF_QUANTIZE, OF_STEP };
+enum of { OF_QUANTIZE, OF_STEP, OF_INT8, OF_GEMV4 };
 
 static const struct {
     enum of of;
@@ -119,8 +119,7 @@ static bool quantize_model(const struct case_id *id, const struct case_plan *pla
     struct book b;
     book_make(book_of(id), &b);
     struct subject s = {.b = &b, .way = way, .known = -1};
-    if (trait_of(id)->group != GROUP_QUANTIZE ||
-        (b.bits == 4 && (way == WAY_LINEAR || way == WAY_TIE_UP || way == WAY_TIE_DOWN)) ||
+    if ((b.bits == 4 && (way == WAY_LINEAR || way == WAY_TIE_UP || way == WAY_TIE_DOWN)) ||
         (b.bits == 8 && way == WAY_NIBBLES))
         return false;
     s.x = input[walk_find(plan, "x")];
@@ -136,9 +135,18 @@ bool optim8bit_model(const struct case_id *id, const struct case_plan *plan,
                      const struct tensor *const *input, int which, int model, int64_t n,
                      const int64_t *index, uint64_t *ret_bits)
 {
-    if (ways[model].of == OF_QUANTIZE)
-        return quantize_model(id, plan, input, which, ways[model].way, n, index, ret_bits);
     enum group group = trait_of(id)->group;
-    return (group == GROUP_STEP8 || group == GROUP_STEP32) &&
-           step_model(id, plan, input, which, ways[model].way, n, index, ret_bits);
+    enum way way = ways[model].way;
+    switch (ways[model].of) {
+    case OF_QUANTIZE:
+        return group == GROUP_QUANTIZE &&
+               quantize_model(id, plan, input, which, way, n, index, ret_bits);
+    case OF_STEP:
+        return (group == GROUP_STEP8 || group == GROUP_STEP32) &&
+               step_model(id, plan, input, which, way, n, index, ret_bits);
+    case OF_INT8:
+        return group == GROUP_INT8 && int8_model(id, plan, input, which, n, index, ret_bits);
+    default:
+        return group == GROUP_GEMV4 && gemv4_model(id, input, way, n, index, ret_bits);
+    }
 }

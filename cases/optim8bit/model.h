@@ -26,7 +26,12 @@ enum way {
     WAY_NO_SIGN,
     WAY_NO_BIAS,
     WAY_DECAY_FIRST,
-    WAY_NO_DECAY
+    WAY_NO_DECAY,
+    WAY_WRAPPED,
+    WAY_LANES,
+    WAY_LANES_FUSED,
+    WAY_WIDE,
+    WAY_LOST
 };
 
 /* family.models, family.model */
@@ -39,5 +44,12 @@ bool optim8bit_model(const struct case_id *id, const struct case_plan *plan,
 bool step_model(const struct case_id *id, const struct case_plan *plan,
                 const struct tensor *const *input, int which, enum way way, int64_t n,
                 const int64_t *index, uint64_t *ret_bits);
+
+/* Of LLM.int8 and the 4-bit GEMV. */
+bool int8_model(const struct case_id *id, const struct case_plan *plan,
+                const struct tensor *const *input, int which, int64_t n, const int64_t *index,
+                uint64_t *ret_bits);
+bool gemv4_model(const struct case_id *id, const struct tensor *const *input, enum way way,
+                 int64_t n, const int64_t *index, uint64_t *ret_bits);
 
 #endif
