@@ -52,6 +52,18 @@ static double at4(const struct tensor *t, int64_t b, int64_t h, int64_t i, int64
     return tensor_value(t, ((b * t->dim[1] + h) * t->dim[2] + i) * t->dim[3] + c);
 }
 
+/* Element c of key j, through the table if there is one. */
+static double key_value(const struct scene *s, int which, int64_t b, int64_t h, int64_t j,
+                        int64_t c)
+{
+    int64_t page = s->a.page;
+    if (!page)
+        return at4(s->at[which], b, h, j, c);
+    const struct tensor *table = s->at[ATTENTION_PART_LSE + 1];
+    int64_t at = (int64_t)tensor_value(table, b * table->dim[1] + j / page);
+    return at4(s->at[which], at, h, j % page, c);
+}
+
 /* Written apart from attention_visible, from the words of the help. */
 static bool is_visible(const struct scene *s, int64_t i, int64_t j)
 {
@@ -82,7 +94,7 @@ static void exact_score(struct exact *m, const struct scene *s, int64_t b, int64
     mpfr_set_zero(m->t, 1);
     for (int64_t l = 0; l < a->d; l++) {
         mpfr_set_d(m->x, at4(s->at[0], b, h, i, l), MPFR_RNDN);
-        mpfr_mul_d(m->x, m->x, at4(s->at[1], b, kv, j, l), MPFR_RNDN);
+        mpfr_mul_d(m->x, m->x, key_value(s, 1, b, kv, j, l), MPFR_RNDN);
         mpfr_add(m->t, m->t, m->x, MPFR_RNDN);
     }
     mpfr_mul_d(m->t, m->t, (double)a->scale, MPFR_RNDN);
@@ -121,7 +133,7 @@ static void exact_row(struct exact *m, const struct scene *s, int64_t b, int64_t
             exact_score(m, s, b, h, i, j);
             mpfr_exp(m->t, m->t, MPFR_RNDN);
             mpfr_add(m->sum, m->sum, m->t, MPFR_RNDN);
-            mpfr_mul_d(m->t, m->t, at4(s->at[2], b, h * a->kv_heads / a->heads, j, c),
+            mpfr_mul_d(m->t, m->t, key_value(s, 2, b, h * a->kv_heads / a->heads, j, c),
                        MPFR_RNDN);
             mpfr_add(m->top, m->top, m->t, MPFR_RNDN);
         }
@@ -154,6 +166,8 @@ START_TEST(references_equal_mpfr)
         "attention/flash:queries=4,keys=20,d=6,dist=subnormal",
         "attention/naive:dtype=f16,queries=1,keys=1,d=1",
         "attention/flash:heads=3,kvheads=1,queries=3,keys=4,d=2,alibi=1,softcap=1",
+        "attention/split:heads=4,kvheads=2,batch=2,queries=2,keys=20,d=4,page=3,split=3",
+        "attention/split:queries=9,keys=5,d=4,mask=bottom,split=7",
     };
     struct scene s;
     struct exact m;
@@ -175,7 +189,8 @@ END_TEST
  * functions off by up to 2 ulp as their makers allow. */
 struct way {
     bool fused, backward, flush;
-    int64_t tile; /* 0: three launches */
+    int64_t tile;  /* 0: three launches */
+    int64_t chunk; /* split: keys a range; else 0 */
     uint64_t draw;
 };
 
@@ -219,8 +234,9 @@ static void play_scores(struct played *p)
             continue;
         float dot = 0;
         for (int64_t l = 0; l < a->d; l++)
-            dot = multiply_add(&p->w, (float)at4(s->at[0], b, h, p->i, l),
-                               (float)at4(s->at[1], b, h * a->kv_heads / a->heads, j, l), dot);
+            dot =
+                multiply_add(&p->w, (float)at4(s->at[0], b, h, p->i, l),
+                             (float)key_value(s, 1, b, h * a->kv_heads / a->heads, j, l), dot);
         float t = flushed(&p->w, dot * a->scale);
         if (a->softcap != 0)
             t = a->softcap * function_of(&p->w, tanh((double)(t / a->softcap)));
@@ -236,7 +252,7 @@ static float column_value(const struct played *p, int64_t j, int64_t c)
 {
     const struct attention *a = &p->s->a;
     int64_t h = p->z % a->heads;
-    return (float)at4(p->s->at[2], p->z / a->heads, h * a->kv_heads / a->heads, p->key[j], c);
+    return (float)key_value(p->s, 2, p->z / a->heads, h * a->kv_heads / a->heads, p->key[j], c);
 }
 
 static float weight_of(const struct played *p, float w)
@@ -296,6 +312,36 @@ static void play_steps(struct played *p, int64_t columns, float *ret_o, float *r
     *ret_lse = most + function_of(&p->w, log((double)sum));
 }
 
+/* Ranges, then the ranges joined. */
+static void play_split(struct played *p, int64_t columns, float *ret_o, float *ret_lse)
+{
+    static const int max = 64;
+    float o[64][128], lse[64], most = -INFINITY, sum = 0, w[64];
+    int64_t n = 0;
+    for (int64_t first = 0; first < p->n && n < max; n++) {
+        struct played range = *p;
+        int64_t last = first;
+        while (last < p->n && p->key[last] / p->w.chunk == p->key[first] / p->w.chunk)
+            last++;
+        range.n = last - first;
+        memmove(range.t, range.t + first, (size_t)range.n * sizeof *range.t);
+        memmove(range.key, range.key + first, (size_t)range.n * sizeof *range.key);
+        play_flash(&range, columns, o[n], &lse[n]);
+        p->w.draw = range.w.draw;
+        most = fmaxf(most, lse[n]);
+        first = last;
+    }
+    for (int64_t r = 0; r < n; r++)
+        sum += w[r] = function_of(&p->w, exp((double)(lse[r] - most)));
+    for (int64_t c = 0; c < columns; c++) {
+        ret_o[c] = 0;
+        for (int64_t r = 0; r < n; r++)
+            ret_o[c] = multiply_add(&p->w, w[r], o[r][c], ret_o[c]);
+        ret_o[c] /= sum;
+    }
+    *ret_lse = most + function_of(&p->w, log((double)sum));
+}
+
 struct tally {
     int64_t judged, caught, powerful;
     double worst;
@@ -340,7 +386,7 @@ static void play_row(struct played *p, struct tally *t)
     float o[128], lse;
     play_scores(p);
     for (int pass = 0; pass < 2 && p->n; pass++, p->n--) {
-        (p->w.tile ? play_flash : play_steps)(p, d, o, &lse);
+        (p->w.chunk ? play_split : p->w.tile ? play_flash : play_steps)(p, d, o, &lse);
         if (!pass)
             judge(&s->lse, row, (double)lse, t);
         for (int64_t c = 0; c < d; c++) {
@@ -375,16 +421,21 @@ static const char *const simulated[] = {
 
 START_TEST(legal_arithmetic_stays_inside)
 {
+    static const char *const kinds[] = {"naive", "flash", "split"};
     char id[160];
     struct tally t = {0};
-    for (int flash = 0; flash < 2; flash++) {
+    for (int kind = 0; kind < 3; kind++) {
         struct scene s;
-        snprintf(id, sizeof id, "attention/%s:%s", flash ? "flash" : "naive", simulated[_i]);
+        snprintf(id, sizeof id, "attention/%s:%s", kinds[kind], simulated[_i]);
         scene_init(&s, id);
         for (uint64_t x = 0; x < 8; x++)
             for (int64_t row = 0; row < s.a.batch * s.a.heads * s.a.queries; row++) {
                 struct played p = {.s = &s, .z = row / s.a.queries, .i = row % s.a.queries};
-                p.w = (struct way){x & 1, x & 2, s.id.mode.flush, flash ? 16 : 0,
+                p.w = (struct way){x & 1,
+                                   x & 2,
+                                   s.id.mode.flush,
+                                   kind ? 16 : 0,
+                                   kind == 2 ? s.a.chunk : 0,
                                    (uint64_t)row << 32 | x << 28};
                 play_row(&p, &t);
             }
@@ -411,6 +462,8 @@ START_TEST(bad_parameters_are_explained)
         {"attention/flash:window=3", "a window needs"},
         {"attention/flash:queries=65536,keys=65536", "2^30"},
         {"attention/fault_mask:d=100", "d up to 64"},
+        {"attention/flash:page=16", "only attention/split"},
+        {"attention/split:page=16,dist=special", "leave one out"},
     };
     struct case_id id;
     struct case_plan plan;
@@ -459,10 +512,10 @@ int main(void)
 {
     Suite *s = suite_create("attention");
     TCase *c = tcase_create("attention");
-    tcase_add_loop_test(c, references_equal_mpfr, 0, 9);
+    tcase_add_loop_test(c, references_equal_mpfr, 0, 11);
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0,
                         sizeof simulated / sizeof simulated[0]);
-    tcase_add_loop_test(c, bad_parameters_are_explained, 0, 4);
+    tcase_add_loop_test(c, bad_parameters_are_explained, 0, 6);
     tcase_add_test(c, slopes_are_those_of_alibi);
     tcase_add_test(c, special_values_reach_who_sees_them);
     suite_add_tcase(s, c);

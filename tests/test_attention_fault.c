@@ -67,6 +67,8 @@ static const struct {
     {"attention/fault_narrow:queries=20,keys=60,d=20", CAUSE_DOWNCAST},
     {"attention/fault_tail:queries=20,keys=37,d=20", CAUSE_LOCALISED},
     {"attention/fault_tail:dtype=bf16,queries=20,keys=50,d=20", CAUSE_LOCALISED},
+    {"attention/fault_average:dtype=bf16,queries=3,keys=50,d=20", CAUSE_SCALE},
+    {"attention/fault_next:queries=3,keys=50,d=20,page=8", CAUSE_MASK},
 };
 
 START_TEST(planted_faults_are_found_and_named)
@@ -91,6 +93,9 @@ START_TEST(right_kernels_are_not_blamed)
         "attention/flash:dtype=bf16,queries=37,keys=20,d=20,softcap=3,mode=strict",
         "attention/flash:queries=37,keys=37,d=20,mask=causal,dist=special",
         "attention/naive:queries=37,keys=37,d=20,mask=causal,dist=special",
+        "attention/"
+        "split:heads=4,kvheads=2,batch=2,queries=3,keys=50,d=20,page=8,window=30,mask=bottom",
+        "attention/split:dtype=f16,queries=1,keys=90,d=100,split=8",
     };
     struct seen s = checked(ids[_i]);
     ck_assert_msg(s.verdict == VERDICT_SAME || s.verdict == VERDICT_EQUIVALENT ||
@@ -105,7 +110,7 @@ int main(void)
     TCase *c = tcase_create("fault");
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
                         sizeof planted / sizeof planted[0]);
-    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 7);
+    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 9);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -11,7 +11,22 @@
 
 enum { TILE = ATTENTION_TILE, GRID_MAX = 65535 };
 
-enum { DTYPE, BATCH, HEADS, KV_HEADS, QUERIES, KEYS, D, MASK, WINDOW, SCALE, SOFTCAP, ALIBI };
+enum {
+    DTYPE,
+    BATCH,
+    HEADS,
+    KV_HEADS,
+    QUERIES,
+    KEYS,
+    D,
+    MASK,
+    WINDOW,
+    SCALE,
+    SOFTCAP,
+    ALIBI,
+    SPLIT,
+    PAGE
+};
 enum { MASK_NONE, MASK_CAUSAL, MASK_BOTTOM };
 
 static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
@@ -36,15 +51,26 @@ static const struct param params[] = {
                  NULL, "0", true},
     [ALIBI] = {"alibi", "1: a bias that falls with the distance from the diagonal", PARAM_INT,
                0, 1, NULL, "0", true},
+    [SPLIT] = {"split", "split: ranges of keys", PARAM_INT, 1, 64, NULL, "4", true},
+    [PAGE] = {"page", "split: keys a page of K and V, found through a table; 0: no pages",
+              PARAM_INT, 0, 1024, NULL, "0", true},
     {NULL},
 };
 
 static const struct variant variants[] = {
-#define VARIANT(name, summary, hidden) {#name, summary, "attention.cu", hidden, false},
+#define VARIANT(name, summary, hidden, kind) {#name, summary, "attention.cu", hidden, false},
 #include "variants.def"
 #undef VARIANT
     {NULL, NULL, NULL, false, false},
 };
+
+static const enum attention_kind kinds[] = {
+#define VARIANT(name, summary, hidden, kind) ATTENTION_##kind,
+#include "variants.def"
+#undef VARIANT
+};
+
+enum { SPLIT_STANDARD = 4 };
 
 void attention_decode(const struct case_id *id, struct attention *ret_attention)
 {
@@ -60,25 +86,46 @@ void attention_decode(const struct case_id *id, struct attention *ret_attention)
                           .scale = (float)v[SCALE].r,
                           .softcap = (float)v[SOFTCAP].r,
                           .alibi = v[ALIBI].i,
-                          .flash = id->variant != variants,
+                          .kind = kinds[id->variant - variants],
+                          .page = v[PAGE].i,
+                          .high = v[KEYS].i,
                           .mode = id->mode};
     int64_t shift = v[MASK].i == MASK_BOTTOM ? a.diagonal : 0;
     a.last = v[MASK].i == MASK_NONE ? ATTENTION_OPEN : shift + 1;
     a.first = v[WINDOW].i ? shift + 1 - v[WINDOW].i : -ATTENTION_OPEN;
     if (a.scale == 0)
         a.scale = (float)(1 / sqrt((double)a.d));
+    a.out = a.dtype;
+    a.split = a.kind == ATTENTION_SPLIT ? v[SPLIT].i : 1;
+    a.chunk = (a.keys + a.split - 1) / a.split;
+    a.pages = a.page ? (a.keys + a.page - 1) / a.page : 0;
     *ret_attention = a;
 }
 
 void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from, int64_t *ret_to)
 {
-    *ret_from = i + a->first > 0 ? i + a->first : 0;
-    *ret_to = i + a->last < a->keys ? i + a->last : a->keys;
+    *ret_from = i + a->first > a->low ? i + a->first : a->low;
+    *ret_to = i + a->last < a->high ? i + a->last : a->high;
+}
+
+int attention_table(const struct attention *a)
+{
+    return a->kind == ATTENTION_FLASH ? ATTENTION_LSE + 1 : ATTENTION_P + 1;
 }
 
 int attention_slopes(const struct attention *a)
 {
-    return a->flash ? ATTENTION_LSE + 1 : ATTENTION_P + 1;
+    return attention_table(a) + (a->page > 0);
+}
+
+int64_t attention_key_row(const struct attention *a, const struct tensor *const *input,
+                          int64_t b, int64_t head, int64_t key)
+{
+    if (!a->page)
+        return (b * a->kv_heads + head) * a->keys + key;
+    int64_t page =
+        (int64_t)tensor_bits(input[attention_table(a)], b * a->pages + key / a->page);
+    return (page * a->kv_heads + head) * a->page + key % a->page;
 }
 
 static enum err attention_check(const struct case_id *id, const struct attention *a,
@@ -94,6 +141,17 @@ static enum err attention_check(const struct case_id *id, const struct attention
         return err_set(e, ERR_USAGE,
                        "window=%lld with mask=none: a window needs mask=causal or mask=bottom",
                        (long long)id->value[WINDOW].i);
+    if (a->kind != ATTENTION_SPLIT && (a->page || id->value[SPLIT].i != SPLIT_STANDARD))
+        return err_set(
+            e, ERR_USAGE,
+            "split=%lld,page=%lld with attention/%s: only attention/split takes them",
+            (long long)id->value[SPLIT].i, (long long)a->page, id->variant->name);
+    if (a->page && id->dist == DIST_SPECIAL)
+        return err_set(
+            e, ERR_USAGE,
+            "page=%lld with dist=special: special values are placed by key, which pages "
+            "hide; leave one out",
+            (long long)a->page);
     if (planes > GRID_MAX || a->queries * a->keys > most / planes ||
         (a->queries + a->keys) * a->d > most / planes)
         return err_set(e, ERR_USAGE,
@@ -134,7 +192,13 @@ static void plan_tensors(const struct case_id *id, const struct attention *a,
                          struct case_plan *p)
 {
     const int64_t q[4] = {a->batch, a->heads, a->queries, a->d};
-    const int64_t k[4] = {a->batch, a->kv_heads, a->keys, a->d};
+    int64_t k[4] = {a->batch, a->kv_heads, a->keys, a->d};
+    const int64_t part[5] = {a->split, a->batch, a->heads, a->queries, a->d};
+    const int64_t table[2] = {a->batch, a->pages};
+    if (a->page) {
+        k[0] = a->batch * a->pages;
+        k[2] = a->page;
+    }
     const int64_t s[4] = {a->batch, a->heads, a->queries, a->keys};
     struct case_tensor *t = p->tensor;
     tensor_set(&t[ATTENTION_Q], "q", TENSOR_IN, a->dtype, 4, q, dist_keys(id->dist));
@@ -142,10 +206,17 @@ static void plan_tensors(const struct case_id *id, const struct attention *a,
     tensor_set(&t[ATTENTION_V], "v", TENSOR_IN, a->dtype, 4, k, dist_values(id->dist));
     tensor_set(&t[ATTENTION_O], "o", TENSOR_OUT, a->dtype, 4, q, id->dist);
     tensor_set(&t[ATTENTION_LSE], "lse", TENSOR_OUT, DTYPE_F32, 3, q, id->dist);
-    if (!a->flash) {
+    if (a->kind == ATTENTION_STEPS) {
         tensor_set(&t[ATTENTION_S], "s", TENSOR_OUT, DTYPE_F32, 4, s, id->dist);
         tensor_set(&t[ATTENTION_P], "p", TENSOR_OUT, DTYPE_F32, 4, s, id->dist);
+    } else if (a->kind == ATTENTION_SPLIT) {
+        tensor_set(&t[ATTENTION_PART], "part", TENSOR_OUT, DTYPE_F32, 5, part, id->dist);
+        tensor_set(&t[ATTENTION_PART_LSE], "part_lse", TENSOR_OUT, DTYPE_F32, 4, part,
+                   id->dist);
     }
+    if (a->page)
+        tensor_set(&t[attention_table(a)], "table", TENSOR_IN, DTYPE_I32, 2, table,
+                   DIST_UNIFORM);
     p->n_tensor = attention_slopes(a) + a->alibi;
     if (a->alibi)
         tensor_set(&t[attention_slopes(a)], "slopes", TENSOR_IN, DTYPE_F32, 1, q + 1,
@@ -163,6 +234,17 @@ static void slopes_fill(struct tensor *t)
             for (; steps >= bit; steps -= bit)
                 slope *= root;
         tensor_set_bits(t, h, dtype_round(DTYPE_F32, slope));
+    }
+}
+
+/* Pages in random order. */
+static void table_fill(const struct case_id *id, struct tensor *t)
+{
+    struct rng_key key = rng_key_make(id->seed, "attention/table");
+    for (int64_t i = 0; i < t->count; i++) {
+        int64_t j = (int64_t)(rng_bits(key, (uint64_t)i, 0) % (uint64_t)(i + 1));
+        tensor_set_bits(t, i, tensor_bits(t, j));
+        tensor_set_bits(t, j, (uint64_t)i);
     }
 }
 
@@ -205,6 +287,8 @@ static bool attention_fill(const struct case_id *id, const struct case_plan *pla
     const struct case_tensor *x = &plan->tensor[i];
     if (!strcmp(x->name, "slopes"))
         slopes_fill(t);
+    else if (!strcmp(x->name, "table"))
+        table_fill(id, t);
     else if (x->dist == DIST_SPECIAL)
         special_fill(id, x->name, t);
     else
@@ -230,6 +314,11 @@ static void push_i32(struct case_launch *l, int64_t i)
     l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = i};
 }
 
+static void push_i64(struct case_launch *l, int64_t i)
+{
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I64, .i = i};
+}
+
 static void push_f32(struct case_launch *l, float f)
 {
     l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = f};
@@ -241,7 +330,7 @@ static void push_slopes(struct case_launch *l, const struct attention *a)
     if (a->alibi)
         push_tensor(l, attention_slopes(a));
     else
-        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I64, .i = 0};
+        push_i64(l, 0);
 }
 
 static void push_shape(struct case_launch *l, const struct attention *a)
@@ -309,6 +398,47 @@ static void plan_flash(const struct case_id *id, const struct attention *a, stru
     push_shape(l, a);
 }
 
+/* Without pages: a null pointer. */
+static void push_table(struct case_launch *l, const struct attention *a)
+{
+    if (a->page)
+        push_tensor(l, attention_table(a));
+    else
+        push_i64(l, 0);
+}
+
+static void plan_split(const struct case_id *id, const struct attention *a, struct case_plan *p)
+{
+    int64_t rows = a->batch * a->heads * a->queries;
+    struct case_launch *l = launch_add(p, a, id->variant->name, 1, a->queries);
+    snprintf(l->entry, sizeof l->entry, "%s_%s_%d", id->variant->name,
+             dtype_info(a->dtype)->name, a->d > 64 ? 128 : 64);
+    l->grid[0] = (uint32_t)a->split;
+    push_tensor(l, ATTENTION_Q);
+    push_tensor(l, ATTENTION_K);
+    push_tensor(l, ATTENTION_V);
+    push_slopes(l, a);
+    push_table(l, a);
+    push_tensor(l, ATTENTION_PART);
+    push_tensor(l, ATTENTION_PART_LSE);
+    push_shape(l, a);
+    push_i32(l, a->page);
+    push_i32(l, a->pages);
+    push_i32(l, a->chunk);
+    push_i64(l, rows);
+
+    char name[48];
+    snprintf(name, sizeof name, "%s_merge", id->variant->name);
+    l = launch_add(p, a, name, a->d, a->queries);
+    push_tensor(l, ATTENTION_PART);
+    push_tensor(l, ATTENTION_PART_LSE);
+    push_tensor(l, ATTENTION_O);
+    push_tensor(l, ATTENTION_LSE);
+    push_shape(l, a);
+    push_i32(l, a->split);
+    push_i64(l, rows);
+}
+
 static enum err attention_plan(const struct case_id *id, struct case_plan *ret_plan,
                                struct errinfo *e)
 {
@@ -318,7 +448,9 @@ static enum err attention_plan(const struct case_id *id, struct case_plan *ret_p
     attention_decode(id, &a);
     TRY(attention_check(id, &a, e));
     plan_tensors(id, &a, &p);
-    if (a.flash)
+    if (a.kind == ATTENTION_SPLIT)
+        plan_split(id, &a, &p);
+    else if (a.kind == ATTENTION_FLASH)
         plan_flash(id, &a, &p);
     else
         plan_steps(&a, &p);

@@ -12,7 +12,11 @@
  *   flash                     one pass over tiles of 16 keys: running maximum and sum; weights are
  *                             rounded to the format of V
  *
- * The fault_ entries are flash with a planted fault each, which acts on HIP only:
+ *   split, merge              flash over ranges of keys (grid x), each with its own O and log-sum-exp in
+ *                             f32, joined by their weights; K and V may lie in pages of `page`
+ *                             keys, [pages][kv heads][page][d], found through a table
+ *
+ * The fault_ entries are flash (average, next: split) with a planted fault each, which acts on HIP only:
  *   mask        every row sees one key more
  *   corner      the diagonal starts at the top left instead of ending at the bottom right
  *   scale       the scale is left out
@@ -21,10 +25,25 @@
  *   narrow      weights are rounded to bf16
  *   tail        keys are cut to a multiple of 16
  *   head        query heads take turns at the kv heads instead of sharing in groups
- *   base        the log-sum-exp is a logarithm to base 2 */
+ *   base        the log-sum-exp is a logarithm to base 2
+ *   average     ranges are averaged without weights
+ *   next        each page is taken from the table's next entry */
 
 enum { TILE = 16 };
-enum fault { NONE, MASK, CORNER, SCALE, RESCALE, ACCUMULATE, NARROW, TAIL, HEAD, BASE };
+enum fault {
+    NONE,
+    MASK,
+    CORNER,
+    SCALE,
+    RESCALE,
+    ACCUMULATE,
+    NARROW,
+    TAIL,
+    HEAD,
+    BASE,
+    AVERAGE,
+    NEXT
+};
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {
@@ -50,14 +69,24 @@ struct shape {
         heads, kv_heads, queries, keys, d, first, last, diagonal, scale, softcap               \
     }
 
+DEVICE i32 smaller(i32 x, i32 y)
+{
+    return x < y ? x : y;
+}
+
+DEVICE i32 larger(i32 x, i32 y)
+{
+    return x > y ? x : y;
+}
+
 DEVICE i32 first_key(const shape &s, i32 i)
 {
-    return i + s.first > 0 ? i + s.first : 0;
+    return larger(i + s.first, 0);
 }
 
 DEVICE i32 last_key(const shape &s, i32 i)
 {
-    return i + s.last < s.keys ? i + s.last : s.keys;
+    return smaller(i + s.last, s.keys);
 }
 
 template <i32 K> DEVICE i32 kv_head(const shape &s, i32 z)
@@ -149,13 +178,30 @@ template <i32 D> struct tiles {
     f32 p[TILE][TILE + 1];
 };
 
-/* Rows from `row` of a matrix with `rows` rows of d elements; zeros beyond both. */
+/* One row of d elements, zeros behind it; all zeros if it is not there. */
 template <class F, i32 D>
-DEVICE void tile_load(f32 (*tile)[D + 1], const typename F::stored *x, i32 row, i32 rows, i32 d)
+DEVICE void row_load(f32 (*tile)[D + 1], const typename F::stored *x, bool there, i32 d)
 {
-    i32 at = row + THREAD_Y;
     for (i32 c = THREAD_X; c < D; c += TILE)
-        tile[THREAD_Y][c] = at < rows && c < d ? F::widen(x[(i64)at * d + c]) : 0.0f;
+        tile[THREAD_Y][c] = there && c < d ? F::widen(x[c]) : 0.0f;
+}
+
+/* Where K and V lie: one after the other, or in pages. */
+struct store {
+    const i32 *table; /* [batch][pages], or null */
+    i32 page, pages;
+};
+
+template <i32 K> DEVICE i64 key_row(const shape &s, const store &at, i32 key)
+{
+    i32 plane = kv_head<K>(s, BLOCK_Z);
+    if (!at.table)
+        return (i64)plane * s.keys + key;
+    i32 b = plane / s.kv_heads, entry = key / at.page;
+    if (acts<K>(NEXT))
+        entry = (entry + 1) % at.pages;
+    i64 page = at.table[b * at.pages + entry];
+    return (page * s.kv_heads + plane % s.kv_heads) * at.page + key % at.page;
 }
 
 /* The weight as the product with V takes it. */
@@ -166,10 +212,11 @@ template <class F, i32 K> DEVICE f32 weight(f32 p)
     return F::unwiden(F::narrow(p));
 }
 
-template <class F, i32 D, i32 K>
+/* Keys low to high - 1; results in format G. */
+template <class F, class G, i32 D, i32 K>
 DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
-                  const typename F::stored *v, const f32 *slopes, typename F::result *o,
-                  f32 *lse, shape s, tiles<D> &tile)
+                  const typename F::stored *v, const f32 *slopes, typename G::result *o,
+                  f32 *lse, shape s, store at, i32 low, i32 high, tiles<D> &tile)
 {
     i32 x = THREAD_X, y = THREAD_Y, top = BLOCK_Y * TILE, i = top + y;
     if (acts<K>(MASK))
@@ -180,17 +227,21 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
     }
     if (acts<K>(SCALE))
         s.scale = 1.0f;
-    i64 row = (i64)BLOCK_Z * s.queries + i, plane = (i64)kv_head<K>(s, BLOCK_Z) * s.keys * s.d;
+    i64 row = (i64)BLOCK_Z * s.queries + i;
+    row_load<F, D>(tile.q, q + row * s.d, i < s.queries, s.d);
+    high = high < s.keys ? high : s.keys;
     if (acts<K>(TAIL))
-        s.keys -= s.keys % TILE;
-    tile_load<F, D>(tile.q, q + (i64)BLOCK_Z * s.queries * s.d, top, s.queries, s.d);
-    i32 from = first_key(s, i), to = last_key(s, i), end = last_key(s, top + TILE - 1);
+        high -= high % TILE;
+    i32 from = larger(first_key(s, i), low), to = smaller(last_key(s, i), high);
+    i32 start = larger(first_key(s, top), low), end = smaller(last_key(s, top + TILE - 1), high);
     f32 most = minus_infinity(), sum = 0, acc[D / TILE];
     for (i32 u = 0; u < D / TILE; u++)
         acc[u] = 0;
-    for (i32 tile_key = first_key(s, top) / TILE * TILE; tile_key < end; tile_key += TILE) {
-        tile_load<F, D>(tile.k, k + plane, tile_key, s.keys, s.d);
-        tile_load<F, D>(tile.v, v + plane, tile_key, s.keys, s.d);
+    for (i32 tile_key = start / TILE * TILE; tile_key < end; tile_key += TILE) {
+        bool there = tile_key + y < s.keys;
+        i64 from_row = there ? key_row<K>(s, at, tile_key + y) * s.d : 0;
+        row_load<F, D>(tile.k, k + from_row, there, s.d);
+        row_load<F, D>(tile.v, v + from_row, there, s.d);
         SYNC();
         i32 j = tile_key + x;
         f32 dot = 0;
@@ -229,11 +280,34 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
     bool any = from < to;
     for (i32 u = 0; u < D / TILE; u++)
         if (x + u * TILE < s.d)
-            o[row * s.d + x + u * TILE] = F::narrow(any ? acc[u] / sum : 0.0f);
+            o[row * s.d + x + u * TILE] = G::narrow(any ? acc[u] / sum : 0.0f);
     if (x == 0)
         lse[row] = !any               ? minus_infinity()
                    : acts<K>(BASE) ? (most + logf(sum)) * 1.44269504f
                                       : most + logf(sum);
+}
+
+/* One thread an element of O; parts lie ranges first. */
+template <class F, i32 K>
+DEVICE void merge(const f32 *part, const f32 *part_lse, typename F::result *o, f32 *lse,
+                  const shape &s, i32 split, i64 rows)
+{
+    i32 i = BLOCK_Y * 16 + THREAD_Y, c = BLOCK_X * 16 + THREAD_X;
+    if (i >= s.queries || c >= s.d)
+        return;
+    i64 row = (i64)BLOCK_Z * s.queries + i;
+    f32 most = minus_infinity(), sum = 0, acc = 0;
+    for (i32 r = 0; r < split; r++)
+        most = part_lse[r * rows + row] > most ? part_lse[r * rows + row] : most;
+    for (i32 r = 0; r < split; r++) {
+        f32 w = acts<K>(AVERAGE) ? 1.0f : expf(part_lse[r * rows + row] - most);
+        sum += w;
+        acc += w * part[(r * rows + row) * s.d + c];
+    }
+    bool any = first_key(s, i) < last_key(s, i);
+    o[row * s.d + c] = F::narrow(any ? acc / sum : 0.0f);
+    if (c == 0)
+        lse[row] = any ? most + logf(sum) : minus_infinity();
 }
 
 /* --- entries ---------------------------------------------------------------------------------
@@ -264,8 +338,40 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
     {                                                                                          \
         SHARED tiles<size> tile;                                                               \
         shape s = SHAPE;                                                                       \
-        flash<format_##format, size, kind>(q, k, v, slopes, o, lse, s, tile);                  \
+        store at = {0, 0, 0};                                                                  \
+        flash<format_##format, format_##format, size, kind>(q, k, v, slopes, o, lse, s, at, 0, \
+                                                            keys, tile);                       \
     }
+
+#define SPLIT(name, kind, format, size)                                                        \
+    KERNEL(256)                                                                                \
+    name##_##format##_##size(                                                                  \
+        const format_##format::stored *q, const format_##format::stored *k,                    \
+        const format_##format::stored *v, const f32 *slopes, const i32 *table, f32 *part,      \
+        f32 *part_lse, SHAPE_ARGUMENTS, i32 page, i32 pages, i32 chunk, i64 rows)              \
+    {                                                                                          \
+        SHARED tiles<size> tile;                                                               \
+        shape s = SHAPE;                                                                       \
+        store at = {table, page, pages};                                                       \
+        i32 low = BLOCK_X * chunk;                                                             \
+        flash<format_##format, format_f32, size, kind>(                                        \
+            q, k, v, slopes, part + BLOCK_X * rows * d, part_lse + BLOCK_X * rows, s, at, low, \
+            low + chunk, tile);                                                                \
+    }
+
+#define MERGE(name, kind, format)                                                              \
+    KERNEL(256)                                                                                \
+    name##_merge_##format(const f32 *part, const f32 *part_lse,                                \
+                          format_##format::result *o, f32 *lse, SHAPE_ARGUMENTS, i32 split,    \
+                          i64 rows)                                                            \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        merge<format_##format, kind>(part, part_lse, o, lse, s, split, rows);                  \
+    }
+
+#define SPLITS(name, kind, format)                                                             \
+    SPLIT(name, kind, format, 64)                                                              \
+    MERGE(name, kind, format)
 
 #define FAULT(name, kind)                                                                      \
     FLASH(fault_##name, kind, f32, 64)                                                         \
@@ -280,6 +386,12 @@ FLASH(flash, NONE, bf16, 64)
 FLASH(flash, NONE, f32, 128)
 FLASH(flash, NONE, f16, 128)
 FLASH(flash, NONE, bf16, 128)
+SPLITS(split, NONE, f32)
+SPLITS(split, NONE, f16)
+SPLITS(split, NONE, bf16)
+SPLIT(split, NONE, f32, 128)
+SPLIT(split, NONE, f16, 128)
+SPLIT(split, NONE, bf16, 128)
 FAULT(mask, MASK)
 FAULT(corner, CORNER)
 FAULT(scale, SCALE)
@@ -289,3 +401,7 @@ FAULT(narrow, NARROW)
 FAULT(tail, TAIL)
 FAULT(head, HEAD)
 FAULT(base, BASE)
+SPLITS(fault_average, AVERAGE, f32)
+SPLITS(fault_average, AVERAGE, bf16)
+SPLITS(fault_next, NEXT, f32)
+SPLITS(fault_next, NEXT, bf16)

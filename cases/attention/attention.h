@@ -13,6 +13,14 @@
  *   oracle.c     rows of an output
  *   model.c      candidates of how a device may really compute */
 
+/* How a variant goes about it. */
+enum attention_kind {
+    ATTENTION_STEPS, /* scores, softmax and values, with scores and weights in memory */
+    ATTENTION_FLASH, /* online softmax over tiles, weights rounded to V's format before they
+                        meet it */
+    ATTENTION_SPLIT  /* flash over ranges of keys, whose results are joined by their weights */
+};
+
 /* A case, decoded. */
 struct attention {
     enum dtype dtype;
@@ -21,14 +29,18 @@ struct attention {
     int64_t diagonal;     /* keys - queries */
     float scale, softcap; /* softcap 0: none */
     bool alibi;
-    bool flash; /* online softmax over tiles, weights rounded to dtype before they meet V */
+    enum dtype out; /* of O: dtype; of parts: f32 */
+    enum attention_kind kind;
+    int64_t split, chunk; /* SPLIT: ranges, keys of each */
+    int64_t page, pages;  /* keys a page, or 0; pages a sequence */
+    int64_t low, high;    /* only these keys count: [low, high) */
     struct case_mode mode;
 };
 
 enum { ATTENTION_TILE = 16, ATTENTION_OPEN = 1 << 28 };
 
-/* Places of the tensors in the plan; scores and weights only where not flash. The slopes, if
- * alibi, come last. */
+/* Places of the tensors in the plan. STEPS has scores and weights, SPLIT the ranges' O and
+ * log-sum-exp. The table (page) and the slopes (alibi) come last. */
 enum {
     ATTENTION_Q,
     ATTENTION_K,
@@ -36,13 +48,20 @@ enum {
     ATTENTION_O,
     ATTENTION_LSE,
     ATTENTION_S,
-    ATTENTION_P
+    ATTENTION_P,
+    ATTENTION_PART = ATTENTION_S,
+    ATTENTION_PART_LSE
 };
+int attention_table(const struct attention *a);
 int attention_slopes(const struct attention *a);
+
+/* The row of K and V where key `key` of kv head `head` of sequence `b` lies. */
+int64_t attention_key_row(const struct attention *a, const struct tensor *const *input,
+                          int64_t b, int64_t head, int64_t key);
 
 void attention_decode(const struct case_id *id, struct attention *ret_attention);
 
-/* The visible keys of query i: [*ret_from, *ret_to), empty when to <= from. */
+/* The visible keys of query i that count: [*ret_from, *ret_to), empty when to <= from. */
 void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from,
                        int64_t *ret_to);
 
@@ -99,6 +118,17 @@ struct element attention_lse(const struct attention *a, const struct row *r);
 /* Score and weight of key j, visible or not. */
 struct element attention_score(const struct attention *a, const struct row *r, int64_t j);
 struct element attention_weight(const struct attention *a, const struct row *r, int64_t j);
+
+/* --- merge.c ---------------------------------------------------------------------------------
+ */
+
+/* O and log-sum-exp joined from ranges: `whole` as if there were none, `part` those of the
+ * ranges that see keys. */
+struct element attention_merged(const struct attention *a, const struct element *whole,
+                                int64_t n, const struct element *part_lse,
+                                const struct element *part_o);
+struct element attention_merged_lse(const struct attention *a, const struct element *whole,
+                                    int64_t n, const struct element *part_lse);
 
 /* --- oracle.c --------------------------------------------------------------------------------
  */

@@ -71,7 +71,7 @@ static bool is_windowed(const struct attention *a)
 /* The rules of a precision: does the change make one for this case? */
 static bool precision_applies(const struct attention *a, enum change change)
 {
-    bool narrow = a->flash && a->dtype != DTYPE_F32;
+    bool narrow = a->kind != ATTENTION_STEPS && a->dtype != DTYPE_F32;
     switch (change) {
     case CHANGE_WEIGHT_F32:
         return narrow;
@@ -117,9 +117,13 @@ static bool change_apply(struct attention *a, enum change change)
     case CHANGE_NO_SCALE:
         return a->scale != 1;
     case CHANGE_NO_RESCALE:
-        return a->flash;
+        return a->kind != ATTENTION_STEPS;
     case CHANGE_HEAD_TURNS:
         return a->kv_heads > 1 && a->kv_heads < a->heads;
+    case CHANGE_AVERAGE:
+        return a->split > 1;
+    case CHANGE_NEXT_PAGE:
+        return a->pages > 1;
     case CHANGE_TAIL_16:
         return a->keys % 16 && a->keys > 16;
     case CHANGE_TAIL_32:
@@ -138,12 +142,16 @@ static int64_t keys_left(const struct play *p)
                                           : n;
 }
 
-static int64_t kv_plane(const struct play *p, int64_t z)
+/* Where key `key` of plane z lies in K and V. */
+static int64_t key_row(const struct play *p, int64_t z, int64_t key)
 {
     const struct attention *a = &p->a;
-    int64_t b = z / a->heads, h = z % a->heads;
-    return b * a->kv_heads +
-           (p->change == CHANGE_HEAD_TURNS ? h % a->kv_heads : h / (a->heads / a->kv_heads));
+    int64_t h = z % a->heads;
+    int64_t head =
+        p->change == CHANGE_HEAD_TURNS ? h % a->kv_heads : h / (a->heads / a->kv_heads);
+    if (p->change == CHANGE_NEXT_PAGE)
+        key = (key / a->page + 1) % a->pages * a->page + key % a->page;
+    return attention_key_row(a, p->input, z / a->heads, head, key);
 }
 
 /* --- a row -----------------------------------------------------------------------------------
@@ -172,7 +180,7 @@ static void row_scores(struct play *p, int64_t row)
     p->row = row;
     p->n = to > p->from ? to - p->from : 0;
     for (int64_t j = 0; j < p->n; j++) {
-        int64_t q = row * a->d, k = (kv_plane(p, z) * a->keys + p->from + j) * a->d;
+        int64_t q = row * a->d, k = key_row(p, z, p->from + j) * a->d;
         double dot = 0;
         for (int64_t l = 0; l < a->d; l++)
             dot = add(p, dot, input_value(p, ATTENTION_Q, q + l),
@@ -184,9 +192,9 @@ static void row_scores(struct play *p, int64_t row)
 static void row_column(struct play *p, int64_t c)
 {
     const struct attention *a = &p->a;
-    int64_t plane = kv_plane(p, p->row / a->queries);
     for (int64_t j = 0; j < p->n; j++)
-        p->v[j] = input_value(p, ATTENTION_V, (plane * a->keys + p->from + j) * a->d + c);
+        p->v[j] = input_value(p, ATTENTION_V,
+                              key_row(p, p->row / a->queries, p->from + j) * a->d + c);
 }
 
 static double weight(const struct play *p, double w)
@@ -200,7 +208,7 @@ static double weight(const struct play *p, double w)
     case CHANGE_WEIGHT_F16:
         return round_to(DTYPE_F16, w);
     default:
-        return p->a.flash ? round_to(p->a.dtype, w) : w;
+        return p->a.kind != ATTENTION_STEPS ? round_to(p->a.dtype, w) : w;
     }
 }
 
@@ -262,11 +270,45 @@ static struct sums row_steps(const struct play *p)
     return s;
 }
 
+/* Ranges one by one, then their results by their log-sum-exps. */
+static struct sums row_split(const struct play *p)
+{
+    struct sums all = {-INFINITY, 0, 0}, part[64];
+    double lse[64];
+    int64_t n = 0;
+    for (int64_t r = 0; r < p->a.split; r++) {
+        int64_t low = r * p->a.chunk - p->from, high = low + p->a.chunk;
+        struct play range = *p;
+        low = low > 0 ? low : 0;
+        high = high < p->n ? high : p->n;
+        if (high <= low)
+            continue;
+        range.from += low;
+        range.n = high - low;
+        range.t += low;
+        range.v += low;
+        part[n] = row_flash(&range);
+        lse[n] = rounded(p, part[n].most + rounded(p, log(part[n].weights)));
+        all.most = lse[n] > all.most ? lse[n] : all.most;
+        n++;
+    }
+    for (int64_t r = 0; r < n; r++) {
+        double w =
+            p->change == CHANGE_AVERAGE ? 1 : rounded(p, exp(rounded(p, lse[r] - all.most)));
+        all.weights = rounded(p, all.weights + w);
+        all.values = add(p, all.values, w, part[r].values);
+    }
+    all.values = rounded(p, all.values / all.weights);
+    return all;
+}
+
 static double row_result(const struct play *p, int which)
 {
     if (!p->n)
         return which == ATTENTION_O ? 0 : -INFINITY;
-    struct sums s = p->a.flash ? row_flash(p) : row_steps(p);
+    struct sums s = p->a.kind == ATTENTION_STEPS   ? row_steps(p)
+                    : p->a.kind == ATTENTION_FLASH ? row_flash(p)
+                                                   : row_split(p);
     if (which == ATTENTION_O)
         return s.values;
     double lse = rounded(p, s.most + rounded(p, log(s.weights)));

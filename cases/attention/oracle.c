@@ -14,14 +14,49 @@ static void oracle_put(struct oracle *o, int64_t at, const struct element *x)
     o->scale[at] = x->scale;
 }
 
-/* Column c of plane `plane` of V; `v` takes the visible values. Are there NaN or Inf among the
- * others? */
-static bool column_read(const struct attention *a, const struct tensor *values, int64_t plane,
+/* Work space: a row of the whole, one of each range, one column. */
+struct space {
+    struct row whole, part;
+    double *v;
+    struct element *part_lse, *part_o; /* `split`, and `split` for each column */
+};
+
+static void space_release(struct space *s)
+{
+    row_release(&s->whole);
+    row_release(&s->part);
+    free(s->v);
+    free(s->part_lse);
+    free(s->part_o);
+}
+
+static enum err space_init(struct space *s, const struct attention *a, struct errinfo *e)
+{
+    *s = (struct space){.v = calloc((size_t)a->keys, sizeof *s->v),
+                        .part_lse = calloc((size_t)a->split, sizeof *s->part_lse),
+                        .part_o = calloc((size_t)(a->split * a->d), sizeof *s->part_o)};
+    enum err code = ERR_OK;
+    if (!s->v || !s->part_lse || !s->part_o)
+        code = err_set(e, ERR_NOMEM, "no memory for a column of %lld keys", (long long)a->keys);
+    if (!code)
+        code = row_init(&s->whole, a->keys, e);
+    if (!code)
+        code = row_init(&s->part, a->keys, e);
+    if (code)
+        space_release(s);
+    return code;
+}
+
+/* Column c of row z of V; `v` takes the visible values. Are there NaN or Inf among the others?
+ */
+static bool column_read(const struct attention *a, const struct tensor *const *input, int64_t z,
                         int64_t c, const struct row *r, double *v)
 {
+    int64_t b = z / a->heads, head = z % a->heads / (a->heads / a->kv_heads);
     bool special = false;
     for (int64_t j = 0; j < a->keys; j++) {
-        double x = tensor_value(values, (plane * a->keys + j) * a->d + c);
+        int64_t row = attention_key_row(a, input, b, head, j);
+        double x = tensor_value(input[ATTENTION_V], row * a->d + c);
         bool visible = j >= r->from && j < r->from + r->n;
         if (visible)
             v[j - r->from] = x;
@@ -30,73 +65,137 @@ static bool column_read(const struct attention *a, const struct tensor *values, 
     return special;
 }
 
-static void output_row(const struct attention *a, const struct tensor *values, int64_t z,
-                       int64_t i, const struct row *r, double *v, struct oracle *o)
+static struct element output_element(const struct attention *a,
+                                     const struct tensor *const *input, int64_t z, int64_t c,
+                                     const struct row *r, double *v)
 {
-    int64_t plane = z / a->heads * a->kv_heads + z % a->heads / (a->heads / a->kv_heads);
+    bool hidden = column_read(a, input, z, c, r, v);
+    struct element x = attention_output(a, r, v);
+    if (hidden && r->n && !isnan(x.value))
+        x.bound = INFINITY;
+    return x;
+}
+
+/* --- ranges ----------------------------------------------------------------------------------
+ */
+
+/* The case restricted to range r, with f32 results. */
+static struct attention range_of(const struct attention *a, int64_t r)
+{
+    struct attention part = *a;
+    part.low = r * a->chunk;
+    part.high = part.low + a->chunk < a->keys ? part.low + a->chunk : a->keys;
+    part.out = DTYPE_F32;
+    return part;
+}
+
+/* References of the ranges that see keys, one behind the other; O's if `columns`. */
+static int64_t ranges_make(const struct attention *a, const struct tensor *const *input,
+                           int64_t at, bool columns, struct space *s)
+{
+    int64_t n = 0, z = at / a->queries;
+    for (int64_t r = 0; r < a->split; r++) {
+        struct attention part = range_of(a, r);
+        row_make(&part, input, z, at % a->queries, &s->part);
+        if (!s->part.n)
+            continue;
+        s->part_lse[n] = attention_lse(&part, &s->part);
+        for (int64_t c = 0; columns && c < a->d; c++)
+            s->part_o[c * a->split + n] = output_element(&part, input, z, c, &s->part, s->v);
+        n++;
+    }
+    return n;
+}
+
+static void output_row(const struct attention *a, const struct tensor *const *input, int64_t at,
+                       struct space *s, struct oracle *o)
+{
+    int64_t n = a->kind == ATTENTION_SPLIT ? ranges_make(a, input, at, true, s) : 0;
+    row_make(a, input, at / a->queries, at % a->queries, &s->whole);
     for (int64_t c = 0; c < a->d; c++) {
-        bool hidden = column_read(a, values, plane, c, r, v);
-        struct element x = attention_output(a, r, v);
-        if (hidden && r->n && !isnan(x.value))
-            x.bound = INFINITY;
-        oracle_put(o, (z * a->queries + i) * a->d + c, &x);
+        struct element x = output_element(a, input, at / a->queries, c, &s->whole, s->v);
+        if (n)
+            x = attention_merged(a, &x, n, s->part_lse, s->part_o + c * a->split);
+        oracle_put(o, at * a->d + c, &x);
     }
 }
 
-static void keys_row(const struct attention *a, int which, int64_t at, const struct row *r,
-                     struct oracle *o)
+static void lse_row(const struct attention *a, const struct tensor *const *input, int64_t at,
+                    struct space *s, struct oracle *o)
 {
+    row_make(a, input, at / a->queries, at % a->queries, &s->whole);
+    struct element x = attention_lse(a, &s->whole);
+    if (a->kind == ATTENTION_SPLIT)
+        x = attention_merged_lse(a, &x, ranges_make(a, input, at, false, s), s->part_lse);
+    oracle_put(o, at, &x);
+}
+
+/* Row `at` of a tensor of parts counts ranges first. */
+static void part_row(const struct attention *a, const struct tensor *const *input, int which,
+                     int64_t at, struct space *s, struct oracle *o)
+{
+    int64_t rows = a->batch * a->heads * a->queries, row = at % rows;
+    struct attention part = range_of(a, at / rows);
+    row_make(&part, input, row / a->queries, row % a->queries, &s->whole);
+    if (which == ATTENTION_PART_LSE) {
+        struct element x = attention_lse(&part, &s->whole);
+        oracle_put(o, at, &x);
+        return;
+    }
+    for (int64_t c = 0; c < a->d; c++) {
+        struct element x = output_element(&part, input, row / a->queries, c, &s->whole, s->v);
+        oracle_put(o, at * a->d + c, &x);
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------
+ */
+
+static void keys_row(const struct attention *a, const struct tensor *const *input, int which,
+                     int64_t at, struct space *s, struct oracle *o)
+{
+    row_make(a, input, at / a->queries, at % a->queries, &s->whole);
     for (int64_t j = 0; j < a->keys; j++) {
-        struct element x =
-            which == ATTENTION_S ? attention_score(a, r, j) : attention_weight(a, r, j);
+        struct element x = which == ATTENTION_S ? attention_score(a, &s->whole, j)
+                                                : attention_weight(a, &s->whole, j);
         oracle_put(o, at * a->keys + j, &x);
     }
 }
 
 static void any_row(const struct attention *a, const struct tensor *const *input, int which,
-                    int64_t at, struct row *r, double *v, struct oracle *o)
+                    int64_t at, struct space *s, struct oracle *o)
 {
-    int64_t z = at / a->queries, i = at % a->queries;
-    row_make(a, input, z, i, r);
-    if (which == ATTENTION_O) {
-        output_row(a, input[ATTENTION_V], z, i, r, v, o);
-    } else if (which == ATTENTION_LSE) {
-        struct element x = attention_lse(a, r);
-        oracle_put(o, at, &x);
-    } else {
-        keys_row(a, which, at, r, o);
-    }
-}
-
-static int64_t row_length(const struct attention *a, int which)
-{
-    return which == ATTENTION_O ? a->d : which == ATTENTION_LSE ? 1 : a->keys;
+    if (which == ATTENTION_O)
+        output_row(a, input, at, s, o);
+    else if (which == ATTENTION_LSE)
+        lse_row(a, input, at, s, o);
+    else if (a->kind == ATTENTION_SPLIT)
+        part_row(a, input, which, at, s, o);
+    else
+        keys_row(a, input, which, at, s, o);
 }
 
 enum err attention_oracle(const struct case_id *id, const struct case_plan *plan,
                           const struct tensor *const *input, int which, int threads,
                           struct oracle *ret_oracle, struct errinfo *e)
 {
-    (void)plan, (void)threads;
+    (void)threads;
     struct attention a;
-    struct row r;
+    struct space s;
     struct oracle o;
     attention_decode(id, &a);
-    int64_t rows = a.batch * a.heads * a.queries;
-    double *v = calloc((size_t)a.keys, sizeof *v);
-    if (!v)
-        return err_set(e, ERR_NOMEM, "no memory for a column of %lld keys", (long long)a.keys);
-    enum err code = row_init(&r, a.keys, e);
-    if (!code && (code = oracle_init(&o, rows * row_length(&a, which), e)))
-        row_release(&r);
-    if (code) {
-        free(v);
-        return code;
-    }
-    for (int64_t at = 0; at < rows; at++)
-        any_row(&a, input, which, at, &r, v, &o);
-    row_release(&r);
-    free(v);
-    *ret_oracle = o;
-    return ERR_OK;
+    const struct case_tensor *t = &plan->tensor[which];
+    bool lse =
+        which == ATTENTION_LSE || (a.kind == ATTENTION_SPLIT && which == ATTENTION_PART_LSE);
+    int64_t rows = 1, columns = lse ? 1 : t->dim[t->rank - 1];
+    for (int i = 0; i < t->rank - !lse; i++)
+        rows *= t->dim[i];
+    TRY(space_init(&s, &a, e));
+    enum err code = oracle_init(&o, rows * columns, e);
+    for (int64_t at = 0; at < rows && !code; at++)
+        any_row(&a, input, which, at, &s, &o);
+    space_release(&s);
+    if (!code)
+        *ret_oracle = o;
+    return code;
 }

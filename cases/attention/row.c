@@ -163,7 +163,8 @@ void row_release(struct row *r)
  * shared between O and the sum; bound.c has them. */
 static void row_thetas(const struct attention *a, struct row *r)
 {
-    int64_t tiles = a->flash ? (r->n + ATTENTION_TILE - 1) / ATTENTION_TILE + 1 : 0;
+    int64_t tiles =
+        a->kind != ATTENTION_STEPS ? (r->n + ATTENTION_TILE - 1) / ATTENTION_TILE + 1 : 0;
     for (int64_t j = 0; j < r->n; j++) {
         if (!isfinite(r->t[j].hi)) {
             r->theta[j] = r->log_theta[j] = 0;
@@ -224,12 +225,13 @@ void row_make(const struct attention *a, const struct tensor *const *input, int6
     attention_visible(a, i, &r->from, &to);
     r->n = to > r->from ? to - r->from : 0;
     r->kind = ROW_NUMBER;
-    int64_t plane = z / a->heads * a->kv_heads + head / (a->heads / a->kv_heads);
+    int64_t b = z / a->heads, kv = head / (a->heads / a->kv_heads);
     double slope = a->alibi ? tensor_value(input[attention_slopes(a)], head) : 0;
     for (int64_t j = 0; j < r->n; j++) {
         int64_t key = r->from + j, distance = i + a->diagonal - key;
-        struct dot d = dot_make(a, input[ATTENTION_Q], (z * a->queries + i) * a->d,
-                                input[ATTENTION_K], (plane * a->keys + key) * a->d);
+        struct dot d =
+            dot_make(a, input[ATTENTION_Q], (z * a->queries + i) * a->d, input[ATTENTION_K],
+                     attention_key_row(a, input, b, kv, key) * a->d);
         struct score s = score_make(a, &d, slope, distance < 0 ? -distance : distance);
         r->t[j] = s.t;
         r->t_error[j] = s.t_error;
