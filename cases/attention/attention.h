@@ -7,10 +7,13 @@
 
 /* Private to the family:
  *
- *   attention.c  parameters, variants, plan
+ *   attention.c  parameters, variants, who does what
+ *   plan.c       tensors, inputs, launches
  *   row.c        one query's scores, weights and their errors
  *   bound.c      from a row to the references of its outputs
+ *   merge.c      references of results joined from ranges
  *   oracle.c     rows of an output
+ *   gradient.c   references of the gradients
  *   model.c      candidates of how a device may really compute */
 
 /* How a variant goes about it. */
@@ -18,7 +21,8 @@ enum attention_kind {
     ATTENTION_STEPS, /* scores, softmax and values, with scores and weights in memory */
     ATTENTION_FLASH, /* online softmax over tiles, weights rounded to V's format before they
                         meet it */
-    ATTENTION_SPLIT  /* flash over ranges of keys, whose results are joined by their weights */
+    ATTENTION_SPLIT, /* flash over ranges of keys, whose results are joined by their weights */
+    ATTENTION_BACKWARD /* gradients, by way of all weights */
 };
 
 /* A case, decoded. */
@@ -40,7 +44,8 @@ struct attention {
 enum { ATTENTION_TILE = 16, ATTENTION_OPEN = 1 << 28 };
 
 /* Places of the tensors in the plan. STEPS has scores and weights, SPLIT the ranges' O and
- * log-sum-exp. The table (page) and the slopes (alibi) come last. */
+ * log-sum-exp. BACKWARD takes dO in O's place, and dP stands in that of the scores. The table
+ * (page) and the slopes (alibi) come last. */
 enum {
     ATTENTION_Q,
     ATTENTION_K,
@@ -50,7 +55,13 @@ enum {
     ATTENTION_S,
     ATTENTION_P,
     ATTENTION_PART = ATTENTION_S,
-    ATTENTION_PART_LSE
+    ATTENTION_PART_LSE,
+    ATTENTION_DO = ATTENTION_O,
+    ATTENTION_DP = ATTENTION_S,
+    ATTENTION_DS = ATTENTION_P + 1,
+    ATTENTION_DQ,
+    ATTENTION_DK,
+    ATTENTION_DV
 };
 int attention_table(const struct attention *a);
 int attention_slopes(const struct attention *a);
@@ -64,6 +75,18 @@ void attention_decode(const struct case_id *id, struct attention *ret_attention)
 /* The visible keys of query i that count: [*ret_from, *ret_to), empty when to <= from. */
 void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from,
                        int64_t *ret_to);
+
+static inline bool attention_tiled(const struct attention *a)
+{
+    return a->kind == ATTENTION_FLASH || a->kind == ATTENTION_SPLIT;
+}
+
+/* --- plan.c ----------------------------------------------------------------------------------
+ */
+void attention_plan_make(const struct case_id *id, const struct attention *a,
+                         struct case_plan *p);
+bool attention_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                    struct tensor *t);
 
 /* --- row.c -----------------------------------------------------------------------------------
  */
@@ -100,6 +123,11 @@ struct row {
 /* Room for `keys` scores. */
 enum err row_init(struct row *r, int64_t keys, struct errinfo *e);
 void row_release(struct row *r);
+/* Into `ret_sum` the exact x . y of d elements each, into `ret_bound` how far a device's f32
+ * sum may be off, into `ret_last` the last product's magnitude. Finite inputs. */
+void row_dot(const struct attention *a, const struct tensor *x, int64_t x_at,
+             const struct tensor *y, int64_t y_at, struct wide *ret_sum, double *ret_error,
+             double *ret_bound, double *ret_last);
 void row_make(const struct attention *a, const struct tensor *const *input, int64_t z,
               int64_t i, struct row *r);
 
@@ -133,9 +161,17 @@ struct element attention_merged_lse(const struct attention *a, const struct elem
 /* --- oracle.c --------------------------------------------------------------------------------
  */
 
-/* family.oracle */
+/* As family.oracle, for all but gradients. */
 enum err attention_oracle(const struct case_id *id, const struct case_plan *plan,
                           const struct tensor *const *input, int which, int threads,
                           struct oracle *ret_oracle, struct errinfo *e);
+
+/* --- gradient.c ------------------------------------------------------------------------------
+ */
+
+/* As family.oracle, for DP, DS, DQ, DK and DV. */
+enum err attention_gradient_oracle(const struct case_id *id, const struct case_plan *plan,
+                                   const struct tensor *const *input, int which, int threads,
+                                   struct oracle *ret_oracle, struct errinfo *e);
 
 #endif

@@ -58,10 +58,10 @@ struct rounding {
 
 static struct rounding rounding_of(const struct attention *a, double n)
 {
-    double tiles = a->kind != ATTENTION_STEPS ? ceil(n / ATTENTION_TILE) + 1 : 0;
+    double tiles = attention_tiled(a) ? ceil(n / ATTENTION_TILE) + 1 : 0;
     struct rounding g = {.tiles = tiles};
     g.quotient = (a->mode.exact_div ? 1 : 5) * ATTENTION_U;
-    if (a->kind == ATTENTION_STEPS) {
+    if (!attention_tiled(a)) {
         g.sum = gamma_of(n);
         g.values = (1 + gamma_of(n + 1)) * (1 + g.quotient) - 1;
         return g;
@@ -154,7 +154,7 @@ static struct element output_number(const struct attention *a, const struct row 
     double least = (4 + g.tiles) * 0x1p-125 * (n * (1 + size) + c.all);
     double error = column_bound(r, &g, &c, o.hi);
     error += (least + g.weight_least * c.all) / r->sum.hi * 1.01;
-    if (a->kind != ATTENTION_STEPS)
+    if (attention_tiled(a))
         error += g.quotient * (size + error) + 0x1p-126;
     x.bound = (error + narrowing(a->out, size + error) + x.error) * (1 + 0x1p-16);
     x.drop = fmax(c.mean_drop, c.last_drop);

@@ -71,7 +71,7 @@ static bool is_windowed(const struct attention *a)
 /* The rules of a precision: does the change make one for this case? */
 static bool precision_applies(const struct attention *a, enum change change)
 {
-    bool narrow = a->kind != ATTENTION_STEPS && a->dtype != DTYPE_F32;
+    bool narrow = attention_tiled(a) && a->dtype != DTYPE_F32;
     switch (change) {
     case CHANGE_WEIGHT_F32:
         return narrow;
@@ -117,7 +117,7 @@ static bool change_apply(struct attention *a, enum change change)
     case CHANGE_NO_SCALE:
         return a->scale != 1;
     case CHANGE_NO_RESCALE:
-        return a->kind != ATTENTION_STEPS;
+        return attention_tiled(a);
     case CHANGE_HEAD_TURNS:
         return a->kv_heads > 1 && a->kv_heads < a->heads;
     case CHANGE_AVERAGE:
@@ -208,7 +208,7 @@ static double weight(const struct play *p, double w)
     case CHANGE_WEIGHT_F16:
         return round_to(DTYPE_F16, w);
     default:
-        return p->a.kind != ATTENTION_STEPS ? round_to(p->a.dtype, w) : w;
+        return attention_tiled(&p->a) ? round_to(p->a.dtype, w) : w;
     }
 }
 
@@ -306,9 +306,9 @@ static double row_result(const struct play *p, int which)
 {
     if (!p->n)
         return which == ATTENTION_O ? 0 : -INFINITY;
-    struct sums s = p->a.kind == ATTENTION_STEPS   ? row_steps(p)
+    struct sums s = p->a.kind == ATTENTION_SPLIT   ? row_split(p)
                     : p->a.kind == ATTENTION_FLASH ? row_flash(p)
-                                                   : row_split(p);
+                                                   : row_steps(p);
     if (which == ATTENTION_O)
         return s.values;
     double lse = rounded(p, s.most + rounded(p, log(s.weights)));

@@ -120,6 +120,17 @@ static struct score score_make(const struct attention *a, const struct dot *d, d
     return s;
 }
 
+void row_dot(const struct attention *a, const struct tensor *x, int64_t x_at,
+             const struct tensor *y, int64_t y_at, struct wide *ret_sum, double *ret_error,
+             double *ret_bound, double *ret_last)
+{
+    struct dot d = dot_make(a, x, x_at, y, y_at);
+    *ret_sum = d.sum;
+    *ret_error = (double)a->d * 0x1p-103 * d.magnitude;
+    *ret_bound = dot_bound(a, &d) * (1 + 0x1p-16);
+    *ret_last = d.last;
+}
+
 /* --- the row ---------------------------------------------------------------------------------
  */
 
@@ -163,8 +174,7 @@ void row_release(struct row *r)
  * shared between O and the sum; bound.c has them. */
 static void row_thetas(const struct attention *a, struct row *r)
 {
-    int64_t tiles =
-        a->kind != ATTENTION_STEPS ? (r->n + ATTENTION_TILE - 1) / ATTENTION_TILE + 1 : 0;
+    int64_t tiles = attention_tiled(a) ? (r->n + ATTENTION_TILE - 1) / ATTENTION_TILE + 1 : 0;
     for (int64_t j = 0; j < r->n; j++) {
         if (!isfinite(r->t[j].hi)) {
             r->theta[j] = r->log_theta[j] = 0;

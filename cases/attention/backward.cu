@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "device.h"
+
+/* The gradients of O = softmax(scale Q K^T) V for a given dO, in five launches:
+ *
+ *   weights  P and the log-sum-exp, one thread a query, scores recomputed
+ *   dp       dP = dO V^T
+ *   ds       dS = P (dP - delta), delta = sum P dP of the row, one thread a query
+ *   dq       dQ = scale dS K
+ *   dkv      dK = scale dS^T Q and dV = P^T dO, over all query heads that share a kv head
+ *
+ * Layouts and visible keys as in attention.cu; what a row does not see is 0 in P, dP and dS. Sums
+ * are f32 and ascend.
+ *
+ * The fault_ entries act on HIP only:
+ *   delta  delta is left out
+ *   group  only the first query head of each group counts in dK and dV */
+
+enum fault { NONE, DELTA, GROUP };
+
+template <i32 K> DEVICE bool acts(i32 fault)
+{
+    return DEVICE_IS_HIP && K == fault;
+}
+
+struct shape {
+    i32 heads, kv_heads, queries, keys, d, first, last;
+    f32 scale;
+};
+
+#define SHAPE_ARGUMENTS                                                                        \
+    i32 heads, i32 kv_heads, i32 queries, i32 keys, i32 d, i32 first, i32 last, f32 scale
+#define SHAPE                                                                                  \
+    {                                                                                          \
+        heads, kv_heads, queries, keys, d, first, last, scale                                  \
+    }
+
+DEVICE bool sees(const shape &s, i32 i, i32 j)
+{
+    return j >= i + s.first && j < i + s.last;
+}
+
+DEVICE i64 kv_plane(const shape &s, i32 z)
+{
+    return (i64)(z / s.heads) * s.kv_heads + z % s.heads / (s.heads / s.kv_heads);
+}
+
+template <class F>
+DEVICE f32 dot(const typename F::stored *x, const typename F::stored *y, i32 d)
+{
+    f32 acc = 0;
+    for (i32 l = 0; l < d; l++)
+        acc += F::widen(x[l]) * F::widen(y[l]);
+    return acc;
+}
+
+template <class F>
+DEVICE void weights(const typename F::stored *q, const typename F::stored *k, f32 *p, f32 *lse,
+                    const shape &s)
+{
+    i32 i = BLOCK_X * 64 + THREAD_X;
+    if (i >= s.queries)
+        return;
+    i64 row = (i64)BLOCK_Z * s.queries + i;
+    q += row * s.d;
+    k += kv_plane(s, BLOCK_Z) * s.keys * s.d;
+    p += row * s.keys;
+    f32 most = f32_from_bits(0xff800000u), sum = 0;
+    bool any = false;
+    for (i32 j = 0; j < s.keys; j++)
+        if (sees(s, i, j)) {
+            f32 t = dot<F>(q, k + (i64)j * s.d, s.d) * s.scale;
+            most = t > most ? t : most;
+            p[j] = t;
+            any = true;
+        }
+    for (i32 j = 0; j < s.keys; j++)
+        if (sees(s, i, j))
+            sum += expf(p[j] - most);
+    for (i32 j = 0; j < s.keys; j++)
+        p[j] = sees(s, i, j) ? expf(p[j] - most) / sum : 0.0f;
+    lse[row] = any ? most + logf(sum) : most;
+}
+
+template <class F>
+DEVICE void dp(const typename F::stored *g, const typename F::stored *v, f32 *out, const shape &s)
+{
+    i32 i = BLOCK_Y * 16 + THREAD_Y, j = BLOCK_X * 16 + THREAD_X;
+    if (i >= s.queries || j >= s.keys)
+        return;
+    i64 row = (i64)BLOCK_Z * s.queries + i;
+    v += (kv_plane(s, BLOCK_Z) * s.keys + j) * s.d;
+    out[row * s.keys + j] = sees(s, i, j) ? dot<F>(g + row * s.d, v, s.d) : 0.0f;
+}
+
+template <i32 K> DEVICE void ds(const f32 *p, const f32 *dp, f32 *out, const shape &s)
+{
+    i32 i = BLOCK_X * 64 + THREAD_X;
+    if (i >= s.queries)
+        return;
+    i64 row = ((i64)BLOCK_Z * s.queries + i) * s.keys;
+    f32 delta = 0;
+    for (i32 j = 0; j < s.keys; j++)
+        delta += p[row + j] * dp[row + j];
+    for (i32 j = 0; j < s.keys; j++)
+        out[row + j] = p[row + j] * (acts<K>(DELTA) ? dp[row + j] : dp[row + j] - delta);
+}
+
+template <class F>
+DEVICE void dq(const f32 *ds, const typename F::stored *k, typename F::result *out,
+               const shape &s)
+{
+    i32 i = BLOCK_Y * 16 + THREAD_Y, c = BLOCK_X * 16 + THREAD_X;
+    if (i >= s.queries || c >= s.d)
+        return;
+    i64 row = (i64)BLOCK_Z * s.queries + i;
+    k += kv_plane(s, BLOCK_Z) * s.keys * s.d + c;
+    f32 acc = 0;
+    for (i32 j = 0; j < s.keys; j++)
+        acc += ds[row * s.keys + j] * F::widen(k[(i64)j * s.d]);
+    out[row * s.d + c] = F::narrow(acc * s.scale);
+}
+
+/* Grid z counts batch * kv heads. */
+template <class F, i32 K>
+DEVICE void dkv(const f32 *p, const f32 *ds, const typename F::stored *q,
+                const typename F::stored *g, typename F::result *dk, typename F::result *dv,
+                const shape &s)
+{
+    i32 j = BLOCK_Y * 16 + THREAD_Y, c = BLOCK_X * 16 + THREAD_X;
+    if (j >= s.keys || c >= s.d)
+        return;
+    i32 group = s.heads / s.kv_heads;
+    f32 to_k = 0, to_v = 0;
+    for (i32 h = 0; h < (acts<K>(GROUP) ? 1 : group); h++)
+        for (i32 i = 0; i < s.queries; i++) {
+            i64 row = ((i64)BLOCK_Z * group + h) * s.queries + i;
+            to_k += ds[row * s.keys + j] * F::widen(q[row * s.d + c]);
+            to_v += p[row * s.keys + j] * F::widen(g[row * s.d + c]);
+        }
+    i64 at = ((i64)BLOCK_Z * s.keys + j) * s.d + c;
+    dk[at] = F::narrow(to_k * s.scale);
+    dv[at] = F::narrow(to_v);
+}
+
+#define DS(name, kind)                                                                         \
+    KERNEL(64) name##_ds(const f32 *p, const f32 *dp, f32 *out, SHAPE_ARGUMENTS)               \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        ds<kind>(p, dp, out, s);                                                               \
+    }
+
+#define DKV(name, kind, format)                                                                \
+    KERNEL(256)                                                                                \
+    name##_dkv_##format(const f32 *p, const f32 *ds, const format_##format::stored *q,         \
+                        const format_##format::stored *g, format_##format::result *dk,         \
+                        format_##format::result *dv, SHAPE_ARGUMENTS)                          \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        dkv<format_##format, kind>(p, ds, q, g, dk, dv, s);                                    \
+    }
+
+#define ENTRIES(format)                                                                        \
+    KERNEL(64)                                                                                 \
+    weights_##format(const format_##format::stored *q, const format_##format::stored *k,       \
+                     f32 *p, f32 *lse, SHAPE_ARGUMENTS)                                        \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        weights<format_##format>(q, k, p, lse, s);                                             \
+    }                                                                                          \
+    KERNEL(256)                                                                                \
+    dp_##format(const format_##format::stored *g, const format_##format::stored *v, f32 *out,  \
+                SHAPE_ARGUMENTS)                                                               \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        dp<format_##format>(g, v, out, s);                                                     \
+    }                                                                                          \
+    KERNEL(256)                                                                                \
+    dq_##format(const f32 *ds, const format_##format::stored *k, format_##format::result *out, \
+                SHAPE_ARGUMENTS)                                                               \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        dq<format_##format>(ds, k, out, s);                                                    \
+    }                                                                                          \
+    DKV(backward, NONE, format)                                                                \
+    DKV(fault_delta, NONE, format)                                                             \
+    DKV(fault_group, GROUP, format)
+
+DS(backward, NONE)
+DS(fault_delta, DELTA)
+DS(fault_group, NONE)
+ENTRIES(f32)
+ENTRIES(f16)
+ENTRIES(bf16)
