@@ -63,8 +63,9 @@ typedef void detector(struct suspect *s);
 /* Bit and class evidence first, since it is certain; then values; then places, which say least.
  */
 static detector *const detectors[] = {
-    diagnose_unwritten, diagnose_classes,  diagnose_flush,  diagnose_zeros,    diagnose_moved,
-    diagnose_factor,    diagnose_low_bits, diagnose_models, diagnose_rounding, diagnose_places,
+    diagnose_unwritten,     diagnose_classes,     diagnose_flush,  diagnose_zeros,
+    diagnose_moved,         diagnose_models_bits, diagnose_factor, diagnose_low_bits,
+    diagnose_models_errors, diagnose_rounding,    diagnose_slope,  diagnose_places,
 };
 
 static void suspect_explain(struct suspect *s)

@@ -38,6 +38,9 @@ struct suspect {
     int64_t count, n_bad, first, last; /* first and last bad element */
     uint8_t *bad;                      /* owned, one byte an element */
     struct finding_out *o;             /* where claims go */
+    bool fitted;                       /* the next three are known: diagnose_models' best fit */
+    int model;
+    double equal, variance;
 };
 
 /* Adds a claim behind those there; nothing when there is no room. */
@@ -51,11 +54,17 @@ void diagnose_classes(struct suspect *s);
 void diagnose_flush(struct suspect *s);
 void diagnose_zeros(struct suspect *s);
 void diagnose_factor(struct suspect *s);
-void diagnose_models(struct suspect *s);
+void diagnose_models_bits(struct suspect *s);   /* a model that gives the very bits */
+void diagnose_models_errors(struct suspect *s); /* a model that explains the errors' variance */
+void diagnose_slope(struct suspect *s);
 void diagnose_rounding(struct suspect *s);
 void diagnose_low_bits(struct suspect *s);
 void diagnose_moved(struct suspect *s);
 void diagnose_places(struct suspect *s);
+
+/* Finds the model that fits best, once; false if there is none. Fills model, equal, variance.
+ */
+bool suspect_fit(struct suspect *s);
 
 /* The pair of right sides: which two ways of computing explain the elements that differ. */
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o);

@@ -94,26 +94,41 @@ static struct fit best_fit(const struct diagnose_input *in, const struct tensor 
     return best;
 }
 
-void diagnose_models(struct suspect *s)
+bool suspect_fit(struct suspect *s)
 {
-    if (!s->in->id->family->models || !s->in->id->family->model)
-        return;
-    struct picked *sample = calloc(1, sizeof *sample);
-    if (!sample)
-        return;
-    sample_add(sample, s->bad, s->count, s->n_bad, MODEL_SAMPLE);
-    struct fit f = best_fit(s->in, s->t, sample, false);
-    if (f.model >= 0 && fit_value(&f) >= 0.7) {
-        const struct case_model *m = &s->in->id->family->models[f.model];
-        if (f.equal >= 0.7)
-            claim_add(s->o, m->cause, s->side, f.equal,
-                      "%s gives exactly these bits in %.1f %% of the wrong elements", m->name,
-                      100 * f.equal);
-        else
-            claim_add(s->o, m->cause, s->side, f.variance,
-                      "%s explains %.1f %% of the error's variance", m->name, 100 * f.variance);
+    if (s->fitted)
+        return s->model >= 0;
+    s->fitted = true;
+    s->model = -1;
+    struct picked *picked = calloc(1, sizeof *picked);
+    if (picked && s->in->id->family->models && s->in->id->family->model) {
+        sample_add(picked, s->bad, s->count, s->n_bad, MODEL_SAMPLE);
+        struct fit f = best_fit(s->in, s->t, picked, false);
+        s->model = f.model;
+        s->equal = f.equal;
+        s->variance = f.variance;
     }
-    free(sample);
+    free(picked);
+    return s->model >= 0;
+}
+
+void diagnose_models_bits(struct suspect *s)
+{
+    if (!suspect_fit(s) || s->equal < 0.7)
+        return;
+    const struct case_model *m = &s->in->id->family->models[s->model];
+    claim_add(s->o, m->cause, s->side, s->equal,
+              "%s gives exactly these bits in %.1f %% of the wrong elements", m->name,
+              100 * s->equal);
+}
+
+void diagnose_models_errors(struct suspect *s)
+{
+    if (!suspect_fit(s) || s->equal >= 0.7 || s->variance < 0.7)
+        return;
+    const struct case_model *m = &s->in->id->family->models[s->model];
+    claim_add(s->o, m->cause, s->side, s->variance,
+              "%s explains %.1f %% of the error's variance", m->name, 100 * s->variance);
 }
 
 /* --- two sides that are both right -----------------------------------------------------------
@@ -244,7 +259,7 @@ static void claim_order(struct finding_out *o)
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
 {
     struct picked *s = calloc(1, sizeof *s);
-    uint8_t *marked = malloc((size_t)in->a->count + 1);
+    uint8_t *marked = calloc((size_t)in->a->count + 1, 1);
     if (s && marked) {
         int64_t n = mark_different(in, marked);
         sample_add(s, marked, in->a->count, n, MODEL_SAMPLE);

@@ -196,6 +196,21 @@ static void lines_fit(const struct suspect *s, struct lines *x, double *work)
     }
 }
 
+/* How much of the errors' variance, in units of the bounds, one factor explains. */
+static double factor_variance(const struct suspect *s, double factor)
+{
+    double total = 0, left = 0;
+    const struct oracle *o = s->in->oracle;
+    for (int64_t i = 0; i < s->count; i++) {
+        double x = o->value[i], y = tensor_value(s->t, i);
+        if (!s->bad[i] || !isfinite(x) || !isfinite(y) || !(o->bound[i] > 0))
+            continue;
+        total += (y - x) / o->bound[i] * ((y - x) / o->bound[i]);
+        left += (y - factor * x) / o->bound[i] * ((y - factor * x) / o->bound[i]);
+    }
+    return total > 0 ? 1 - left / total : 0;
+}
+
 void diagnose_factor(struct suspect *s)
 {
     if (s->n_bad * 4 < s->count || s->count < 4)
@@ -204,6 +219,10 @@ void diagnose_factor(struct suspect *s)
     int64_t step = s->count / RATIO_SAMPLE + 1;
     int64_t n = ratios(s, 0, step, s->count, RATIO_SAMPLE, work);
     if (is_factor(work, n, &factor)) {
+        /* Inputs that lost bits look like a factor just below one; the model then leaves less.
+         */
+        if (suspect_fit(s) && s->variance > factor_variance(s, factor))
+            return;
         claim_add(s->o, CAUSE_SCALE, s->side, 1,
                   "every element is the right one times %.9g (spread %.1g)", factor,
                   spread(work, n));
@@ -269,6 +288,36 @@ void diagnose_rounding(struct suspect *s)
                       100 * share(hits[m], n), words[m], 100 * share(nearest, n));
             return;
         }
+}
+
+/* A factor too close to one to be seen in any single element: the regression of results on the
+ * reference, when dividing by its slope brings nearly all wrong elements back inside. */
+void diagnose_slope(struct suspect *s)
+{
+    double xx = 0, xy = 0, rr = 0;
+    const struct oracle *o = s->in->oracle;
+    for (int64_t i = 0; i < s->count; i++) {
+        double x = o->value[i], y = tensor_value(s->t, i);
+        if (!isfinite(x) || !isfinite(y) || !isfinite(o->bound[i]))
+            continue;
+        xx += x * x;
+        xy += x * y;
+        rr += (y - x) * (y - x);
+    }
+    if (!(xx > 0) || s->count < 64)
+        return;
+    double slope = xy / xx, left = rr - (slope - 1) * (slope - 1) * xx;
+    double error = sqrt(fmax(left, 0) / xx / (double)s->count);
+    int64_t healed = 0;
+    for (int64_t i = 0; i < s->count; i++)
+        healed += s->bad[i] && fabs((tensor_value(s->t, i) / slope - o->value[i]) -
+                                    o->tail[i]) <= o->bound[i];
+    if (fabs(slope - 1) > 10 * error && healed * 10 >= s->n_bad * 9)
+        claim_add(
+            s->o, CAUSE_SCALE, s->side, share(healed, s->n_bad),
+            "results lie on the right ones times %.6g (+- %.1g); divided by it, %lld of %lld "
+            "wrong elements are right",
+            slope, error, (long long)healed, (long long)s->n_bad);
 }
 
 void diagnose_low_bits(struct suspect *s)

@@ -218,6 +218,11 @@ static float scaled(const struct scene *s, int64_t i, int64_t j)
     return chain(s, i, j) * (1 + 1.0f / 64);
 }
 
+static float barely_scaled(const struct scene *s, int64_t i, int64_t j)
+{
+    return chain(s, i, j) * (1 + 1.0f / 1024);
+}
+
 static float doubled(const struct scene *s, int64_t i, int64_t j)
 {
     return chain(s, i, j) * 2;
@@ -341,12 +346,16 @@ static float minus_zero(const struct scene *s, int64_t i, int64_t j)
 /* --- how an element is stored
  * ------------------------------------------------------------------ */
 
-enum store { NEAREST, TOWARD_ZERO, UPWARD, UNWRITTEN_TAIL, UNWRITTEN_HALF };
+enum store { NEAREST, TOWARD_ZERO, UPWARD, UNWRITTEN_TAIL, UNWRITTEN_HALF, UNWRITTEN_WRAP };
 
 static uint64_t stored(const struct scene *s, enum store store, int64_t i, float x)
 {
     enum dtype d = s->a.dtype;
     if (store == UNWRITTEN_TAIL && i >= 4096 * s->n)
+        return poison_bits(d);
+    if (store == UNWRITTEN_WRAP && i < 65536 && i % 9 == 0)
+        return 0x3f800000; /* overwritten by elements that wrapped round */
+    if (store == UNWRITTEN_WRAP && i >= 65536)
         return poison_bits(d);
     if (store == UNWRITTEN_HALF && i / s->n % 2)
         return poison_bits(d);
@@ -423,6 +432,10 @@ static const struct {
     {F32, chain, next_row, NEAREST, CAUSE_MASK},
     {F32, chain, scaled, NEAREST, CAUSE_SCALE},
     {BF16, chain, doubled, NEAREST, CAUSE_SCALE},
+    {BF16, chain, barely_scaled, NEAREST, CAUSE_SCALE},
+    {F32 ",dist=positive", chain, tf32_cut, NEAREST, CAUSE_DOWNCAST},
+    {F32, chain, bf16_accumulator, NEAREST, CAUSE_ACCUMULATE},
+    {"gemm/naive:dtype=f32,m=400,n=200,k=8", chain, chain, UNWRITTEN_WRAP, CAUSE_OVERFLOW},
     {F32, chain, row_scaled, NEAREST, CAUSE_SCALE},
     {F32, chain, column_scaled, NEAREST, CAUSE_SCALE},
     {F32 ",mode=approx", chain, backward, NEAREST, CAUSE_ORDER},
