@@ -328,7 +328,6 @@ START_TEST(senseless_parameters_are_refused)
     ck_refused("optim8bit/quantize:lr=0.1", "no use for lr");
     ck_refused("optim8bit/adam8:block=64", "no use for block");
     ck_refused("optim8bit/ademamix8:n=1000", "multiple of 256");
-    ck_refused("optim8bit/adam8run:mode=fast", "fast division");
     ck_refused("optim8bit/fault_tie:book=nf4", "8-bit kernel");
 }
 END_TEST

@@ -23,19 +23,12 @@ static enum err optimizer_check(const struct case_id *id, struct errinfo *e)
 {
     enum group group = trait_of(id)->group;
     int64_t n = id->value[P_N].i, rows = id->value[P_STEPS].i;
-    const struct case_mode *m = &id->mode;
     if (group == GROUP_STEP8 && trait_of(id)->rule == RULE_ADEMAMIX && n % WALK_SIZE)
         return err_set(
             e, ERR_USAGE,
             "n=%lld: the planes of ademamix8 share a scale unless n is a multiple of "
             "%d",
             (long long)n, WALK_SIZE);
-    if (group == GROUP_RUN8 && !freedom_of(m).exact)
-        return err_set(
-            e, ERR_USAGE,
-            "adam8run has no reference in a mode with fast division: a code may flip "
-            "and the run goes another way; judge single steps with adam8:steps=%lld",
-            (long long)rows);
     if (n * rows > 1 << 27)
         return err_set(e, ERR_USAGE, "n=%lld,steps=%lld: more than 2^27 elements", (long long)n,
                        (long long)rows);
@@ -153,24 +146,53 @@ static void judge_state_code(const struct walk *w, struct oracle *o, int64_t at,
         judge_between(o, at, code, walk_code_signed(b, other, x, k != WALK_V), 1);
 }
 
+static bool is_run(const struct walk *w)
+{
+    return trait_of(w->id)->group == GROUP_RUN8;
+}
+
+/* With a fast division a witnessed flip sends the run another way: from the second step on
+ * nothing can be said of it. Single steps (adam8:steps=N) can always be judged. */
+static bool is_open(const struct walk *w, int64_t row)
+{
+    return is_run(w) && row > 0 && !w->s.freedom.exact;
+}
+
+static void take_params(const struct walk *w, struct oracle *o, int64_t first, int count,
+                        const struct block_result *r)
+{
+    for (int i = 0; i < count; i++) {
+        judge_param(o, first + i, w->s.d, &r->p[i]);
+        if (is_run(w))
+            o->drop[first + i] = r->effect[i];
+    }
+}
+
 static void judge_take(struct walk *w, int64_t row, int64_t block, int count,
                        const struct block_result *r)
 {
     const struct judged *j = w->context;
-    if (j->name[0] == 'p') {
-        for (int i = 0; i < count; i++)
-            judge_param(j->o, row * w->n + block * WALK_SIZE + i, w->s.d, &r->p[i]);
-        return;
-    }
+    struct oracle *o = j->o;
+    int64_t first = row * w->n + block * WALK_SIZE;
+    if (j->name[0] == 'p')
+        take_params(w, o, first, count, r);
+    for (int i = 0; i < count && j->name[0] == 'p' && is_open(w, row); i++)
+        o->bound[first + i] = INFINITY;
     for (int k = j->second ? WALK_V : WALK_M; k <= (j->second ? WALK_V : WALK_SLOW); k++) {
-        if (!walk_has(w->s.rule, k))
+        if (!walk_has(w->s.rule, k) || j->name[0] == 'p')
             continue;
         double most = (double)r->next.most[k];
+        int64_t scale = walk_scale_at(w, row, k, block);
         if (j->name[0] == 'a')
-            judge_exact(j->o, walk_scale_at(w, row, k, block), most,
-                        most - (double)r->second[k]);
-        for (int i = 0; i < count && j->name[0] == 'c'; i++)
-            judge_state_code(w, j->o, walk_code_at(w, row, k, block * WALK_SIZE + i), k, i, r);
+            judge_exact(o, scale, most, most - (double)r->second[k]);
+        if (j->name[0] == 'a' && is_open(w, row))
+            judge_nothing(o, scale, most);
+        for (int i = 0; i < count && j->name[0] == 'c'; i++) {
+            int64_t at = walk_code_at(w, row, k, block * WALK_SIZE + i);
+            judge_state_code(w, o, at, k, i, r);
+            if (is_open(w, row))
+                judge_nothing(o, at, r->next.code[k][i]);
+        }
     }
 }
 

@@ -121,11 +121,32 @@ static void block_load(const struct walk *w, int64_t row, int64_t block, int cou
     }
 }
 
+/* The same elements with states in f32, beside a run. */
+struct shadow {
+    double p[WALK_SIZE];
+    struct state state[WALK_SIZE];
+};
+
+static void shadow_step(const struct walk *w, int64_t row, int count, const float *g,
+                        struct shadow *h, struct block_result *r)
+{
+    struct step s = w->s;
+    s.wide = true;
+    for (int i = 0; i < count; i++) {
+        struct range p = {h->p[i], h->p[i], h->p[i], 0};
+        struct state old = h->state[i];
+        h->state[i] = step_state(&s, (float)h->p[i], g[i], &old);
+        h->p[i] = step_param(&s, &p, g[i], &old, &h->state[i]).value;
+        r->effect[i] = row ? fabs(r->p[i].value - h->p[i]) : r->p[i].move;
+    }
+}
+
 /* Without states of their own the rows are one run: each starts with what the last one left. */
 static void walk_block(struct walk *w, int64_t block, struct block_result *r)
 {
     struct block state = {0};
     struct range p[WALK_SIZE] = {0};
+    struct shadow shadow = {0};
     int count =
         (int)(w->n - block * WALK_SIZE < WALK_SIZE ? w->n - block * WALK_SIZE : WALK_SIZE);
     for (int64_t row = 0; row < w->rows; row++) {
@@ -138,10 +159,13 @@ static void walk_block(struct walk *w, int64_t block, struct block_result *r)
             if (at < w->p->count) {
                 double x = tensor_value(w->p, at);
                 p[i] = (struct range){x, x, x, 0};
+                shadow.p[i] = x;
             }
         }
         step_at(&w->s, w->id->value[P_STEP].i + row);
         block_step(&w->s, &w->b, &state, count, p, g, r);
+        if (trait_of(w->id)->group == GROUP_RUN8)
+            shadow_step(w, row, count, g, &shadow, r);
         w->take(w, row, block, count, r);
         state = r->next;
         memcpy(p, r->p, sizeof p);

@@ -27,6 +27,8 @@ struct block_result {
     float number[WALK_NUMBERS][WALK_SIZE]; /* after it, before quantization */
     float second[WALK_NUMBERS];            /* largest magnitude but one */
     struct range p[WALK_SIZE];
+    double effect[WALK_SIZE]; /* of quantization: |p - that of a run with f32 states|; in the
+                                 first step, where there is none, the size of the update */
 };
 
 struct books {
