@@ -207,7 +207,8 @@ static bool biased(const struct distribution *d)
 static bool claim_bias(struct finding_out *o)
 {
     const struct distribution *a = &o->stats.a.ulp, *b = &o->stats.b.ulp;
-    if (biased(a) == biased(b))
+    /* A bias that the verdict does not mind accuses nobody: an approximated exp has one too. */
+    if (biased(a) == biased(b) || o->verdict != VERDICT_DISTINGUISHABLE)
         return false;
     const struct distribution *d = biased(a) ? a : b;
     claim_add(
@@ -242,12 +243,12 @@ static void claim_order(struct finding_out *o)
 {
     const struct distribution *a = &o->stats.a.bound, *b = &o->stats.b.bound;
     double ratio = a->rms > 0 && b->rms > 0 ? fmax(a->rms / b->rms, b->rms / a->rms) : 0;
-    if (ratio > 0 && ratio < 4 && !biased(a) && !biased(b))
-        claim_add(
-            o, CAUSE_ORDER, '=', 0.6,
-            "both sides err without bias and by similar amounts: RMS %.2g and %.2g of the "
-            "bound",
-            a->rms, b->rms);
+    bool alike = o->verdict == VERDICT_EQUIVALENT || (!biased(a) && !biased(b));
+    if (ratio > 0 && ratio < 4 && alike)
+        claim_add(o, CAUSE_ORDER, '=', 0.6,
+                  "both sides err alike, by RMS %.2g and %.2g of the "
+                  "bound",
+                  a->rms, b->rms);
     else
         claim_add(
             o, CAUSE_UNEXPLAINED, '=', 0,
