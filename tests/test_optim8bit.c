@@ -296,6 +296,57 @@ START_TEST(witnesses_cover_a_reciprocal_off_by_two_ulp)
 }
 END_TEST
 
+/* Two codes a byte: a device with a reciprocal off by up to 2 ulp has right bytes and right
+ * numbers; a code one step off elsewhere has a wrong byte, and a wrong number in any case. */
+START_TEST(witnesses_of_packed_codes)
+{
+    static const char *const ids[] = {
+        "optim8bit/quantize:n=20001,block=64,dtype=bf16,book=fp4,mode=fastdiv",
+        "optim8bit/quantize:n=20001,block=64,dtype=bf16,book=nf4,mode=fastdiv,dist=ties",
+        "optim8bit/quantize:n=20001,block=32,book=fp4,mode=fastdiv,dist=ties",
+    };
+    struct whole w;
+    whole_init(&w, ids[_i]);
+    struct oracle code = oracle_of(&w, "code"), absmax = oracle_of(&w, "absmax"),
+                  y = oracle_of(&w, "y");
+    const struct tensor *x = w.at[find(&w, "x")];
+    struct book b;
+    book_make(book_of(&w.id), &b);
+    int64_t block = w.id.value[P_BLOCK].i, flips = 0;
+    int byte = 0;
+    for (int64_t i = 0; i < x->count; i++) {
+        float most = (float)absmax.value[i / block], r = 1 / most;
+        for (int step = (int)(i / block % 3); step; step--)
+            r = nextafterf(r, i / block % 2 ? 0 : INFINITY);
+        float q = (float)tensor_value(x, i) * r;
+        int place = book_place(&b, q), right = book_place(&b, (float)tensor_value(x, i) / most);
+        flips += place != right;
+        for (int off = -1; off <= 1; off++) {
+            if (place + off < 0 || place + off >= b.count)
+                continue;
+            volatile float back = book_value(&b, place + off) * most;
+            double got = dtype_value(x->dtype, dtype_round(x->dtype, (double)back));
+            bool zeros = back == 0 && book_value(&b, place) == 0;
+            bool takes = fabs(got - y.value[i]) <= y.bound[i];
+            ck_assert_msg(off ? !takes || zeros || y.bound[i] > 0 : takes, "[%d] %d%+d", (int)i,
+                          place, off);
+        }
+        byte = byte << 4 | book_code(&b, place);
+        if (i % 2)
+            ck_assert_msg(accepts(&code, i / 2, byte & 255), "byte %d: %x", (int)i / 2,
+                          byte & 255);
+        if (i % 2 && code.bound[i / 2] == 0)
+            ck_assert(!accepts(&code, i / 2, (byte & 255) ^ 16));
+    }
+    if (b.kind == BOOK_FP4) /* quotients of 16-bit numbers miss the boundaries of nf4 */
+        ck_assert_int_gt(flips, 0);
+    oracle_release(&code);
+    oracle_release(&absmax);
+    oracle_release(&y);
+    whole_release(&w);
+}
+END_TEST
+
 /* Exact division leaves no freedom. */
 START_TEST(no_freedom_with_exact_division)
 {
@@ -328,7 +379,9 @@ START_TEST(senseless_parameters_are_refused)
     ck_refused("optim8bit/quantize:lr=0.1", "no use for lr");
     ck_refused("optim8bit/adam8:block=64", "no use for block");
     ck_refused("optim8bit/ademamix8:n=1000", "multiple of 256");
-    ck_refused("optim8bit/fault_tie:book=nf4", "8-bit kernel");
+    ck_refused("optim8bit/fault_tie:book=nf4", "8-bit books only");
+    ck_refused("optim8bit/fault_tie:book=fp4", "8-bit books only");
+    ck_refused("optim8bit/fault_nibbles", "nf4 books only");
 }
 END_TEST
 
@@ -346,6 +399,7 @@ int main(void)
     tcase_add_loop_test(t, quantize_follows_the_definition, 0, 4);
     tcase_add_test(t, special_blocks);
     tcase_add_loop_test(t, witnesses_cover_a_reciprocal_off_by_two_ulp, 0, 4);
+    tcase_add_loop_test(t, witnesses_of_packed_codes, 0, 3);
     tcase_add_test(t, no_freedom_with_exact_division);
     tcase_add_test(t, senseless_parameters_are_refused);
     suite_add_tcase(s, t);

@@ -68,6 +68,7 @@ static const struct {
     {"optim8bit/fault_linear:n=1101,block=64", CAUSE_CODEBOOK},
     {"optim8bit/fault_tie:n=1101,block=64,dist=ties", CAUSE_ROUNDING},
     {"optim8bit/fault_cut:dtype=f16,n=1101,block=64", CAUSE_ROUNDING},
+    {"optim8bit/fault_nibbles:n=1101,block=64,book=nf4", CAUSE_CODEBOOK},
     {"optim8bit/fault_nosign:n=1100,step=1,dist=onehot", CAUSE_CODEBOOK},
     {"optim8bit/fault_book2:n=1100", CAUSE_CODEBOOK},
     {"optim8bit/fault_scales:n=1100", CAUSE_SCALE},

@@ -3,7 +3,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 /* The witness rule of two devices (see freedom_of):
  *
@@ -42,16 +41,22 @@ void judge_nothing(struct oracle *o, int64_t i, double value)
     o->bound[i] = INFINITY;
 }
 
-/* The reference stands a little towards `a` from the middle, so that it rounds to `a` where the
- * two are neighbours; the bound reaches both. */
+/* The reference stands a little towards `likely` from the middle, so that it rounds to it where
+ * the ends are neighbours; the bound reaches both ends. */
+static void judge_range(struct oracle *o, int64_t i, double likely, double low, double high,
+                        double lost)
+{
+    judge_exact(o, i, likely, lost);
+    if (low == high || !isfinite(high - low))
+        return;
+    double middle = low + (high - low) / 2, value = middle + (likely - middle) * 0x1p-9;
+    o->value[i] = value;
+    o->bound[i] = fmax(high - value, value - low) * (1 + 0x1p-40);
+}
+
 void judge_between(struct oracle *o, int64_t i, double a, double b, double lost)
 {
-    judge_exact(o, i, a, lost);
-    if (a == b || !isfinite(a) || !isfinite(b))
-        return;
-    double middle = a + (b - a) * (0.5 - 0x1p-10);
-    o->value[i] = middle;
-    o->bound[i] = fmax(fabs(a - middle), fabs(b - middle)) * (1 + 0x1p-40);
+    judge_range(o, i, a, fmin(a, b), fmax(a, b), lost);
 }
 
 static int code_of(const struct book *b, const struct code_pair *p, bool other)
@@ -59,17 +64,17 @@ static int code_of(const struct book *b, const struct code_pair *p, bool other)
     return p ? book_code(b, other && p->other >= 0 ? p->other : p->place) : 0;
 }
 
-/* Of the (up to four) right bytes, the most likely and the one farthest from it. */
 void judge_code(struct oracle *o, int64_t i, const struct book *b, const struct code_pair *high,
                 const struct code_pair *low)
 {
     int shift = low ? 4 : 0;
-    int byte = code_of(b, high, false) << shift | code_of(b, low, false), far = byte;
+    int byte = code_of(b, high, false) << shift | code_of(b, low, false);
+    int least = byte, most = byte;
     for (int k = 1; k < 4; k++) {
         int also = code_of(b, high, k & 1) << shift | code_of(b, low, k & 2);
-        if (abs(also - byte) > abs(far - byte))
-            far = also;
+        least = also < least ? also : least;
+        most = also > most ? also : most;
     }
-    judge_between(o, i, byte, far, 1);
+    judge_range(o, i, byte, least, most, 1);
     o->scale[i] = b->count - 1;
 }

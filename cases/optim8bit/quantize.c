@@ -85,9 +85,11 @@ enum err quantize_plan(const struct case_id *id, struct case_plan *p, struct err
     if (s.block & (s.block - 1))
         return err_set(e, ERR_USAGE, "block=%lld: blocks are powers of two from 32 to 4096",
                        (long long)s.block);
-    if (s.packed && !strncmp(id->variant->name, "fault_", 6))
-        return err_set(e, ERR_USAGE, "optim8bit/%s is planted in the 8-bit kernel only",
-                       id->variant->name);
+    bool fault = !strncmp(id->variant->name, "fault_", 6);
+    bool nibbles = !strcmp(id->variant->name, "fault_nibbles");
+    if (fault && (nibbles ? s.kind != BOOK_NF4 : s.packed))
+        return err_set(e, ERR_USAGE, "optim8bit/%s is planted in the kernel of %s books only",
+                       id->variant->name, nibbles ? "nf4" : "8-bit");
     book_make(s.kind, &b);
     int64_t entries = book_table(&b, NULL), codes = s.packed ? (s.n + 1) / 2 : s.n;
     enum tensor_role role = forward ? TENSOR_OUT : TENSOR_IN;

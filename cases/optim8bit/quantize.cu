@@ -17,10 +17,11 @@
  *   entry   book entry 200 is one step off
  *   linear  another book: values in equal steps
  *   tie     a tie goes up
- *   cut     the value below instead of the nearest */
+ *   cut     the value below instead of the nearest
+ *   nibbles 4-bit codes in the other order in their byte */
 
 enum { THREADS = 256 };
-enum fault { NONE, SWAP, HALF, ENTRY_OFF, LINEAR, TIE, CUT };
+enum fault { NONE, SWAP, HALF, ENTRY_OFF, LINEAR, TIE, CUT, NIBBLES };
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {
@@ -114,7 +115,7 @@ struct fp4 {
     }
 };
 
-template <class F, class B>
+template <class F, class B, i32 K>
 DEVICE void quantize4(const typename F::stored *x, const f32 *book, u8 *code, f32 *absmax,
                       i32 n, i32 size, i32 threads, f32 *part)
 {
@@ -124,7 +125,8 @@ DEVICE void quantize4(const typename F::stored *x, const f32 *book, u8 *code, f3
     for (i32 i = first + 2 * THREAD_X; i < last; i += 2 * threads) {
         f32 second = i + 1 < last ? F::widen(x[i + 1]) : 0.0f;
         u32 high = B::code(book + 16, F::widen(x[i]) * r);
-        code[i / 2] = (u8)(high << 4 | B::code(book + 16, second * r));
+        u32 low = B::code(book + 16, second * r);
+        code[i / 2] = (u8)(acts<K>(NIBBLES) ? low << 4 | high : high << 4 | low);
     }
     if (THREAD_X == 0)
         absmax[BLOCK_X] = most;
@@ -165,13 +167,14 @@ DEVICE void dequantize(const f32 *book, const u8 *code, const f32 *absmax,
 
 #define ENTRIES(format)                                                                        \
     QUANTIZE(quantize8, quantize8, format, NONE)                                               \
-    QUANTIZE(quantize_nf4, quantize4, format, nf4)                                             \
-    QUANTIZE(quantize_fp4, quantize4, format, fp4)                                             \
+    QUANTIZE(quantize_nf4, quantize4, format, nf4, NONE)                                             \
+    QUANTIZE(quantize_fp4, quantize4, format, fp4, NONE)                                             \
     QUANTIZE(fault_swap, quantize8, format, SWAP)                                              \
     QUANTIZE(fault_half, quantize8, format, HALF)                                              \
     QUANTIZE(fault_entry, quantize8, format, ENTRY_OFF)                                        \
     QUANTIZE(fault_linear, quantize8, format, LINEAR)                                          \
     QUANTIZE(fault_tie, quantize8, format, TIE)                                                \
+    QUANTIZE(fault_nibbles, quantize4, format, nf4, NIBBLES)                                   \
     QUANTIZE(fault_cut, quantize8, format, CUT)                                                \
     DEQUANTIZE(dequantize8, false, format)                                                     \
     DEQUANTIZE(dequantize4, true, format)
