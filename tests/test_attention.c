@@ -64,6 +64,19 @@ static double key_value(const struct scene *s, int which, int64_t b, int64_t h, 
     return at4(s->at[which], at, h, j % page, c);
 }
 
+/* What dropout makes of the value that key j gives to the query in row `row`. */
+static double kept(const struct scene *s, int64_t row, int64_t j)
+{
+    const struct family *f = s->id.family;
+    double drop = s->id.value[family_param_find(f, "drop")].r;
+    int rounds = (int)s->id.value[family_param_find(f, "rounds")].i;
+    int64_t n = row * s->a.keys + j;
+    if (s->a.kind != ATTENTION_DROPOUT)
+        return 1;
+    uint8_t byte = dropout_byte((uint64_t)n / 16, s->id.seed, rounds, (int)(n % 16));
+    return byte <= floor(255 * (double)(float)(1 - drop)) ? (double)(1 / (float)(1 - drop)) : 0;
+}
+
 /* Written apart from attention_visible, from the words of the help. */
 static bool is_visible(const struct scene *s, int64_t i, int64_t j)
 {
@@ -135,6 +148,7 @@ static void exact_row(struct exact *m, const struct scene *s, int64_t b, int64_t
             mpfr_add(m->sum, m->sum, m->t, MPFR_RNDN);
             mpfr_mul_d(m->t, m->t, key_value(s, 2, b, h * a->kv_heads / a->heads, j, c),
                        MPFR_RNDN);
+            mpfr_mul_d(m->t, m->t, kept(s, row, j), MPFR_RNDN);
             mpfr_add(m->top, m->top, m->t, MPFR_RNDN);
         }
         if (!seen) {
@@ -168,6 +182,9 @@ START_TEST(references_equal_mpfr)
         "attention/flash:heads=3,kvheads=1,queries=3,keys=4,d=2,alibi=1,softcap=1",
         "attention/split:heads=4,kvheads=2,batch=2,queries=2,keys=20,d=4,page=3,split=3",
         "attention/split:queries=9,keys=5,d=4,mask=bottom,split=7",
+        "attention/dropout:queries=5,keys=20,d=4,drop=0.4,rounds=7",
+        "attention/"
+        "dropout:dtype=bf16,heads=2,kvheads=1,queries=6,keys=20,d=4,mask=bottom,seed=3",
     };
     struct scene s;
     struct exact m;
@@ -306,8 +323,11 @@ static void play_steps(struct played *p, int64_t columns, float *ret_o, float *r
     for (int64_t c = 0; c < columns; c++) {
         ret_o[c] = 0;
         for (int64_t j = 0; j < p->n; j++)
-            ret_o[c] = multiply_add(&p->w, flushed(&p->w, w[j] / sum), column_value(p, j, c),
-                                    ret_o[c]);
+            if (kept(p->s, p->z * p->s->a.queries + p->i, p->key[j]) != 0)
+                ret_o[c] = multiply_add(&p->w, flushed(&p->w, w[j] / sum),
+                                        column_value(p, j, c), ret_o[c]);
+        if (p->s->a.kind == ATTENTION_DROPOUT)
+            ret_o[c] *= dropout_factor(&p->s->a);
     }
     *ret_lse = most + function_of(&p->w, log((double)sum));
 }
@@ -375,7 +395,8 @@ static double last_moves(const struct played *p, int64_t row, int64_t c)
     const struct scene *s = p->s;
     int64_t last = p->n; /* play_row has taken it off */
     double share = exp((double)p->t[last] - s->lse.value[row]);
-    double away = (double)column_value(p, last, c) - s->o.value[row * s->a.d + c];
+    double value = (double)column_value(p, last, c) * kept(s, row, p->key[last]);
+    double away = value - s->o.value[row * s->a.d + c];
     return last ? share * fabs(away) / (1 - share) : 0;
 }
 
@@ -421,11 +442,13 @@ static const char *const simulated[] = {
 
 START_TEST(legal_arithmetic_stays_inside)
 {
-    static const char *const kinds[] = {"naive", "flash", "split"};
+    static const char *const kinds[] = {"naive", "flash", "split", "dropout"};
     char id[160];
     struct tally t = {0};
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         struct scene s;
+        if (kind == 3 && (strstr(simulated[_i], "softcap") || strstr(simulated[_i], "alibi")))
+            continue;
         snprintf(id, sizeof id, "attention/%s:%s", kinds[kind], simulated[_i]);
         scene_init(&s, id);
         for (uint64_t x = 0; x < 8; x++)
@@ -434,7 +457,7 @@ START_TEST(legal_arithmetic_stays_inside)
                 p.w = (struct way){x & 1,
                                    x & 2,
                                    s.id.mode.flush,
-                                   kind ? 16 : 0,
+                                   kind % 3 ? 16 : 0,
                                    kind == 2 ? s.a.chunk : 0,
                                    (uint64_t)row << 32 | x << 28};
                 play_row(&p, &t);
@@ -489,6 +512,29 @@ START_TEST(slopes_are_those_of_alibi)
 }
 END_TEST
 
+/* Known answers of Random123 for 7 and 10 rounds, and the harness's own generator. */
+START_TEST(masks_are_those_of_philox)
+{
+    static const uint32_t zeros[2][4] = {
+        {0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48},
+        {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+    };
+    for (int b = 0; b < 16; b++) {
+        ck_assert_uint_eq(dropout_byte(0, 0, 7, b), zeros[0][b / 4] >> b % 4 * 8 & 255);
+        ck_assert_uint_eq(dropout_byte(0, 0, 10, b), zeros[1][b / 4] >> b % 4 * 8 & 255);
+    }
+    for (uint64_t i = 0; i < 1000; i++) {
+        struct rng_key key = rng_key_make(i, "mask");
+        uint32_t words[4];
+        uint64_t counter = rng_bits(key, i, 1);
+        rng_block(key, counter, 0, words);
+        for (int b = 0; b < 16; b++)
+            ck_assert_uint_eq(dropout_byte(counter, (uint64_t)key.k[1] << 32 | key.k[0], 10, b),
+                              words[b / 4] >> b % 4 * 8 & 255);
+    }
+}
+END_TEST
+
 /* NaN and Inf reach those rows that see them, and no others. */
 START_TEST(special_values_reach_who_sees_them)
 {
@@ -512,11 +558,12 @@ int main(void)
 {
     Suite *s = suite_create("attention");
     TCase *c = tcase_create("attention");
-    tcase_add_loop_test(c, references_equal_mpfr, 0, 11);
+    tcase_add_loop_test(c, references_equal_mpfr, 0, 13);
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0,
                         sizeof simulated / sizeof simulated[0]);
     tcase_add_loop_test(c, bad_parameters_are_explained, 0, 6);
     tcase_add_test(c, slopes_are_those_of_alibi);
+    tcase_add_test(c, masks_are_those_of_philox);
     tcase_add_test(c, special_values_reach_who_sees_them);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

@@ -25,7 +25,9 @@ enum {
     SOFTCAP,
     ALIBI,
     SPLIT,
-    PAGE
+    PAGE,
+    DROP,
+    ROUNDS
 };
 enum { MASK_NONE, MASK_CAUSAL, MASK_BOTTOM };
 
@@ -54,12 +56,16 @@ static const struct param params[] = {
     [SPLIT] = {"split", "split: ranges of keys", PARAM_INT, 1, 64, NULL, "4", true},
     [PAGE] = {"page", "split: keys a page of K and V, found through a table; 0: no pages",
               PARAM_INT, 0, 1024, NULL, "0", true},
+    [DROP] = {"drop", "dropout: share of weights dropped", PARAM_REAL, 0, 0.95, NULL, "0.1",
+              true},
+    [ROUNDS] = {"rounds", "dropout: rounds of Philox4x32, 7 or 10", PARAM_INT, 7, 10, NULL,
+                "10", true},
     {NULL},
 };
 
 static const struct variant variants[] = {
 #define VARIANT(name, summary, hidden, kind)                                                   \
-    {#name, summary, ATTENTION_##kind == ATTENTION_BACKWARD ? "backward.cu" : "attention.cu",  \
+    {#name, summary, ATTENTION_##kind >= ATTENTION_BACKWARD ? "weights.cu" : "attention.cu",   \
      hidden, false},
 #include "variants.def"
 #undef VARIANT
@@ -98,6 +104,9 @@ void attention_decode(const struct case_id *id, struct attention *ret_attention)
     if (a.scale == 0)
         a.scale = (float)(1 / sqrt((double)a.d));
     a.out = a.dtype;
+    a.keep = (float)(1 - v[DROP].r);
+    a.rounds = (int)v[ROUNDS].i;
+    a.seed = id->seed;
     a.split = a.kind == ATTENTION_SPLIT ? v[SPLIT].i : 1;
     a.chunk = (a.keys + a.split - 1) / a.split;
     a.pages = a.page ? (a.keys + a.page - 1) / a.page : 0;
@@ -154,7 +163,9 @@ static enum err attention_check(const struct case_id *id, const struct attention
             "page=%lld with dist=special: special values are placed by key, which pages "
             "hide; leave one out",
             (long long)a->page);
-    if (a->kind == ATTENTION_BACKWARD &&
+    if (a->rounds != 7 && a->rounds != 10)
+        return err_set(e, ERR_USAGE, "rounds=%d: Philox has 7 or 10 rounds here", a->rounds);
+    if (a->kind >= ATTENTION_BACKWARD &&
         (a->softcap != 0 || a->alibi || id->dist == DIST_SPECIAL ||
          a->queries * a->keys > 1 << 22))
         return err_set(e, ERR_USAGE,
@@ -168,7 +179,7 @@ static enum err attention_check(const struct case_id *id, const struct attention
                        "65535 and a tensor at most 2^30 elements",
                        (long long)planes, (long long)a->queries, (long long)a->keys,
                        (long long)a->d);
-    if (id->variant->hidden && a->kind != ATTENTION_BACKWARD &&
+    if (id->variant->hidden && a->kind < ATTENTION_BACKWARD &&
         (a->d > 64 || a->dtype == DTYPE_F16))
         return err_set(e, ERR_USAGE, "attention/%s takes d up to 64, dtype=f32 and dtype=bf16",
                        id->variant->name);

@@ -22,7 +22,8 @@ enum attention_kind {
     ATTENTION_FLASH, /* online softmax over tiles, weights rounded to V's format before they
                         meet it */
     ATTENTION_SPLIT, /* flash over ranges of keys, whose results are joined by their weights */
-    ATTENTION_BACKWARD /* gradients, by way of all weights */
+    ATTENTION_BACKWARD, /* gradients, by way of all weights */
+    ATTENTION_DROPOUT   /* O with dropped weights, by way of all weights */
 };
 
 /* A case, decoded. */
@@ -38,14 +39,17 @@ struct attention {
     int64_t split, chunk; /* SPLIT: ranges, keys of each */
     int64_t page, pages;  /* keys a page, or 0; pages a sequence */
     int64_t low, high;    /* only these keys count: [low, high) */
+    float keep;           /* DROPOUT: share of weights kept, by Philox with these rounds */
+    int rounds;
+    uint64_t seed;
     struct case_mode mode;
 };
 
 enum { ATTENTION_TILE = 16, ATTENTION_OPEN = 1 << 28 };
 
 /* Places of the tensors in the plan. STEPS has scores and weights, SPLIT the ranges' O and
- * log-sum-exp. BACKWARD takes dO in O's place, and dP stands in that of the scores. The table
- * (page) and the slopes (alibi) come last. */
+ * log-sum-exp. BACKWARD takes dO in O's place, and dP stands in that of the scores, as does
+ * DROPOUT's mask. The table (page) and the slopes (alibi) come last. */
 enum {
     ATTENTION_Q,
     ATTENTION_K,
@@ -58,6 +62,7 @@ enum {
     ATTENTION_PART_LSE,
     ATTENTION_DO = ATTENTION_O,
     ATTENTION_DP = ATTENTION_S,
+    ATTENTION_KEEP = ATTENTION_S,
     ATTENTION_DS = ATTENTION_P + 1,
     ATTENTION_DQ,
     ATTENTION_DK,
@@ -165,6 +170,19 @@ struct element attention_merged_lse(const struct attention *a, const struct elem
 enum err attention_oracle(const struct case_id *id, const struct case_plan *plan,
                           const struct tensor *const *input, int which, int threads,
                           struct oracle *ret_oracle, struct errinfo *e);
+
+/* --- dropout.c -------------------------------------------------------------------------------
+ */
+
+/* Is weight `n`, counted over batch, heads, queries and keys, kept? */
+bool dropout_keeps(const struct attention *a, int64_t n);
+
+/* Byte `b` (of 16) of Philox4x32 with that many rounds; the counter's high words are 0. */
+uint8_t dropout_byte(uint64_t counter, uint64_t key, int rounds, int b);
+
+/* A byte above this drops its weight; and what makes up for those dropped. */
+int dropout_limit(const struct attention *a);
+float dropout_factor(const struct attention *a);
 
 /* --- gradient.c ------------------------------------------------------------------------------
  */

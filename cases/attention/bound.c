@@ -63,7 +63,8 @@ static struct rounding rounding_of(const struct attention *a, double n)
     g.quotient = (a->mode.exact_div ? 1 : 5) * ATTENTION_U;
     if (!attention_tiled(a)) {
         g.sum = gamma_of(n);
-        g.values = (1 + gamma_of(n + 1)) * (1 + g.quotient) - 1;
+        double factor = a->kind == ATTENTION_DROPOUT ? ATTENTION_U : 0;
+        g.values = (1 + gamma_of(n + 1)) * (1 + g.quotient) * (1 + factor) - 1;
         return g;
     }
     double narrow = a->dtype == DTYPE_F32 ? 0 : dtype_unit(a->dtype);

@@ -120,6 +120,12 @@ static bool change_apply(struct attention *a, enum change change)
         return attention_tiled(a);
     case CHANGE_HEAD_TURNS:
         return a->kv_heads > 1 && a->kv_heads < a->heads;
+    case CHANGE_ROUNDS_7:
+    case CHANGE_ROUNDS_10: {
+        int rounds = change == CHANGE_ROUNDS_7 ? 7 : 10, declared = a->rounds;
+        a->rounds = rounds;
+        return a->kind == ATTENTION_DROPOUT && rounds != declared;
+    }
     case CHANGE_AVERAGE:
         return a->split > 1;
     case CHANGE_NEXT_PAGE:
@@ -262,11 +268,16 @@ static struct sums row_steps(const struct play *p)
     struct sums s = {-INFINITY, 0, 0};
     sums_join(p, 0, p->n, &s);
     s.values = 0;
+    bool drops = p->a.kind == ATTENTION_DROPOUT;
     for (int64_t j = 0; j < p->n; j++) {
+        if (drops && !dropout_keeps(&p->a, p->row * p->a.keys + p->from + j))
+            continue;
         double w = rounded(p, exp(rounded(p, p->t[j] - s.most)));
         w = p->change == CHANGE_NO_QUOTIENT ? w : rounded(p, w / s.weights);
         s.values = add_value(p, s.values, weight(p, w), p->v[j]);
     }
+    if (drops)
+        s.values = rounded(p, s.values * (double)dropout_factor(&p->a));
     return s;
 }
 
@@ -315,10 +326,25 @@ static double row_result(const struct play *p, int which)
     return p->change == CHANGE_BASE_2 ? rounded(p, lse * 1.4426950408889634) : lse;
 }
 
+/* Dropout's mask: only the generator can be another. */
+static bool mask_model(const struct case_id *id, enum change change, int64_t n,
+                       const int64_t *index, uint64_t *ret_bits)
+{
+    struct attention a;
+    attention_decode(id, &a);
+    if ((change != CHANGE_ROUNDS_7 && change != CHANGE_ROUNDS_10) || !change_apply(&a, change))
+        return false;
+    for (int64_t x = 0; x < n; x++)
+        ret_bits[x] = dropout_keeps(&a, index[x]);
+    return true;
+}
+
 bool attention_model(const struct case_id *id, const struct case_plan *plan,
                      const struct tensor *const *input, int which, int model, int64_t n,
                      const int64_t *index, uint64_t *ret_bits)
 {
+    if (plan->tensor[which].dtype == DTYPE_U8)
+        return mask_model(id, (enum change)model, n, index, ret_bits);
     struct play p = {.change = (enum change)model, .input = input, .row = -1};
     attention_decode(id, &p.a);
     bool lse = which == ATTENTION_LSE;

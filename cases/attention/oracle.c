@@ -65,11 +65,22 @@ static bool column_read(const struct attention *a, const struct tensor *const *i
     return special;
 }
 
+/* Dropping weights is the same as dropping values; exact, as a product of two floats. */
+static void column_drop(const struct attention *a, int64_t at, const struct row *r, double *v)
+{
+    for (int64_t j = 0; j < r->n; j++)
+        v[j] =
+            dropout_keeps(a, at * a->keys + r->from + j) ? v[j] * (double)dropout_factor(a) : 0;
+}
+
+/* Column c of row `at` of O. */
 static struct element output_element(const struct attention *a,
-                                     const struct tensor *const *input, int64_t z, int64_t c,
+                                     const struct tensor *const *input, int64_t at, int64_t c,
                                      const struct row *r, double *v)
 {
-    bool hidden = column_read(a, input, z, c, r, v);
+    bool hidden = column_read(a, input, at / a->queries, c, r, v);
+    if (a->kind == ATTENTION_DROPOUT)
+        column_drop(a, at, r, v);
     struct element x = attention_output(a, r, v);
     if (hidden && r->n && !isnan(x.value))
         x.bound = INFINITY;
@@ -93,15 +104,15 @@ static struct attention range_of(const struct attention *a, int64_t r)
 static int64_t ranges_make(const struct attention *a, const struct tensor *const *input,
                            int64_t at, bool columns, struct space *s)
 {
-    int64_t n = 0, z = at / a->queries;
+    int64_t n = 0;
     for (int64_t r = 0; r < a->split; r++) {
         struct attention part = range_of(a, r);
-        row_make(&part, input, z, at % a->queries, &s->part);
+        row_make(&part, input, at / a->queries, at % a->queries, &s->part);
         if (!s->part.n)
             continue;
         s->part_lse[n] = attention_lse(&part, &s->part);
         for (int64_t c = 0; columns && c < a->d; c++)
-            s->part_o[c * a->split + n] = output_element(&part, input, z, c, &s->part, s->v);
+            s->part_o[c * a->split + n] = output_element(&part, input, at, c, &s->part, s->v);
         n++;
     }
     return n;
@@ -113,7 +124,7 @@ static void output_row(const struct attention *a, const struct tensor *const *in
     int64_t n = a->kind == ATTENTION_SPLIT ? ranges_make(a, input, at, true, s) : 0;
     row_make(a, input, at / a->queries, at % a->queries, &s->whole);
     for (int64_t c = 0; c < a->d; c++) {
-        struct element x = output_element(a, input, at / a->queries, c, &s->whole, s->v);
+        struct element x = output_element(a, input, at, c, &s->whole, s->v);
         if (n)
             x = attention_merged(a, &x, n, s->part_lse, s->part_o + c * a->split);
         oracle_put(o, at * a->d + c, &x);
@@ -143,7 +154,7 @@ static void part_row(const struct attention *a, const struct tensor *const *inpu
         return;
     }
     for (int64_t c = 0; c < a->d; c++) {
-        struct element x = output_element(&part, input, row / a->queries, c, &s->whole, s->v);
+        struct element x = output_element(&part, input, row, c, &s->whole, s->v);
         oracle_put(o, at * a->d + c, &x);
     }
 }
@@ -151,13 +162,24 @@ static void part_row(const struct attention *a, const struct tensor *const *inpu
 /* --- rows ------------------------------------------------------------------------------------
  */
 
+/* A kept weight counts 1; no other number will do. */
+static struct element key_element(const struct attention *a, int which, int64_t at, int64_t j,
+                                  const struct row *r)
+{
+    if (which == ATTENTION_P)
+        return attention_weight(a, r, j);
+    if (a->kind != ATTENTION_DROPOUT)
+        return attention_score(a, r, j);
+    bool keep = dropout_keeps(a, at * a->keys + j);
+    return (struct element){.value = keep, .bound = 0.5, .drop = 2, .scale = 1};
+}
+
 static void keys_row(const struct attention *a, const struct tensor *const *input, int which,
                      int64_t at, struct space *s, struct oracle *o)
 {
     row_make(a, input, at / a->queries, at % a->queries, &s->whole);
     for (int64_t j = 0; j < a->keys; j++) {
-        struct element x = which == ATTENTION_S ? attention_score(a, &s->whole, j)
-                                                : attention_weight(a, &s->whole, j);
+        struct element x = key_element(a, which, at, j, &s->whole);
         oracle_put(o, at * a->keys + j, &x);
     }
 }

@@ -51,6 +51,9 @@ static void plan_tensors(const struct case_id *id, const struct attention *a,
     if (a->kind == ATTENTION_STEPS) {
         tensor_set(&t[ATTENTION_S], "s", TENSOR_OUT, DTYPE_F32, 4, s, id->dist);
         tensor_set(&t[ATTENTION_P], "p", TENSOR_OUT, DTYPE_F32, 4, s, id->dist);
+    } else if (a->kind == ATTENTION_DROPOUT) {
+        tensor_set(&t[ATTENTION_KEEP], "keep", TENSOR_OUT, DTYPE_U8, 4, s, id->dist);
+        tensor_set(&t[ATTENTION_P], "p", TENSOR_OUT, DTYPE_F32, 4, s, id->dist);
     } else if (a->kind == ATTENTION_SPLIT) {
         tensor_set(&t[ATTENTION_PART], "part", TENSOR_OUT, DTYPE_F32, 5, part, id->dist);
         tensor_set(&t[ATTENTION_PART_LSE], "part_lse", TENSOR_OUT, DTYPE_F32, 4, part,
@@ -356,6 +359,35 @@ static void plan_backward(const struct case_id *id, const struct attention *a,
         push_gradient_shape(&p->launch[i], a);
 }
 
+static void plan_dropout(const struct case_id *id, const struct attention *a,
+                         struct case_plan *p)
+{
+    static const int weights[] = {ATTENTION_Q, ATTENTION_K, ATTENTION_P, ATTENTION_LSE};
+    static const int drop[] = {ATTENTION_P, ATTENTION_KEEP, ATTENTION_V, ATTENTION_O};
+    int64_t count = a->batch * a->heads * a->queries * a->keys;
+    struct case_launch *l = launch_add(p, a, "weights", 1, 1);
+    launch_rows(l, a);
+    push_tensors(l, 4, weights);
+    push_gradient_shape(l, a);
+
+    l = launch_add(p, a, "keep", 1, 1);
+    snprintf(l->entry, sizeof l->entry, "%s_keep", id->variant->name);
+    launch_rows(l, a);
+    l->grid[0] = blocks(count, (int64_t)16 * 64);
+    l->grid[2] = 1;
+    push_tensor(l, ATTENTION_KEEP);
+    push_i64(l, count);
+    push_i32(l, (int32_t)(uint32_t)a->seed);
+    push_i32(l, (int32_t)(uint32_t)(a->seed >> 32));
+    push_i32(l, a->rounds);
+    push_i32(l, dropout_limit(a));
+
+    l = launch_add(p, a, "drop", a->d, a->queries);
+    push_tensors(l, 4, drop);
+    push_gradient_shape(l, a);
+    push_f32(l, dropout_factor(a));
+}
+
 void attention_plan_make(const struct case_id *id, const struct attention *a,
                          struct case_plan *p)
 {
@@ -369,6 +401,8 @@ void attention_plan_make(const struct case_id *id, const struct attention *a,
         plan_split(id, a, p);
     else if (a->kind == ATTENTION_FLASH)
         plan_flash(id, a, p);
+    else if (a->kind == ATTENTION_DROPOUT)
+        plan_dropout(id, a, p);
     else
         plan_steps(a, p);
 }

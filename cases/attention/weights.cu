@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
 
-/* The gradients of O = softmax(scale Q K^T) V for a given dO, in five launches:
+/* What needs all weights P = softmax(scale Q K^T) in memory. The gradients of O = P V for a given
+ * dO, in five launches:
  *
  *   weights  P and the log-sum-exp, one thread a query, scores recomputed
  *   dp       dP = dO V^T
@@ -9,14 +10,18 @@
  *   dq       dQ = scale dS K
  *   dkv      dK = scale dS^T Q and dV = P^T dO, over all query heads that share a kv head
  *
+ * And O with dropout, in three: weights, keep, drop. Weight number n of all is kept if byte n % 16 of
+ * Philox4x32(counter n / 16, key = seed) is at most `limit`; O = (sum of kept P V) * factor.
+ *
  * Layouts and visible keys as in attention.cu; what a row does not see is 0 in P, dP and dS. Sums
  * are f32 and ascend.
  *
  * The fault_ entries act on HIP only:
  *   delta  delta is left out
- *   group  only the first query head of each group counts in dK and dV */
+ *   group  only the first query head of each group counts in dK and dV
+ *   rounds Philox has 7 rounds instead of 10, or 10 instead of 7 */
 
-enum fault { NONE, DELTA, GROUP };
+enum fault { NONE, DELTA, GROUP, ROUNDS };
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {
@@ -143,6 +148,57 @@ DEVICE void dkv(const f32 *p, const f32 *ds, const typename F::stored *q,
     dv[at] = F::narrow(to_v);
 }
 
+/* Random123's Philox4x32: two products a round, keys bumped between rounds. */
+DEVICE void philox(u32 *c, u32 k0, u32 k1, i32 rounds)
+{
+    for (i32 r = 0; r < rounds; r++) {
+        u64 a = (u64)0xd2511f53u * c[0], b = (u64)0xcd9e8d57u * c[2];
+        u32 c1 = c[1], c3 = c[3];
+        c[0] = (u32)(b >> 32) ^ c1 ^ k0;
+        c[1] = (u32)b;
+        c[2] = (u32)(a >> 32) ^ c3 ^ k1;
+        c[3] = (u32)a;
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+}
+
+/* One thread 16 weights. */
+template <i32 K>
+DEVICE void keep(u8 *out, i64 count, i32 seed_low, i32 seed_high, i32 rounds, i32 limit)
+{
+    i64 n = (i64)BLOCK_X * 64 + THREAD_X;
+    if (n * 16 >= count)
+        return;
+    u32 c[4] = {(u32)n, (u32)(n >> 32), 0, 0};
+    philox(c, (u32)seed_low, (u32)seed_high, acts<K>(ROUNDS) ? 17 - rounds : rounds);
+    for (i32 b = 0; b < 16 && n * 16 + b < count; b++)
+        out[n * 16 + b] = (c[b / 4] >> (b % 4 * 8) & 255u) <= (u32)limit;
+}
+
+template <class F>
+DEVICE void drop(const f32 *p, const u8 *keep, const typename F::stored *v,
+                 typename F::result *out, const shape &s, f32 factor)
+{
+    i32 i = BLOCK_Y * 16 + THREAD_Y, c = BLOCK_X * 16 + THREAD_X;
+    if (i >= s.queries || c >= s.d)
+        return;
+    i64 row = (i64)BLOCK_Z * s.queries + i;
+    v += kv_plane(s, BLOCK_Z) * s.keys * s.d + c;
+    f32 acc = 0;
+    for (i32 j = 0; j < s.keys; j++)
+        if (keep[row * s.keys + j] && sees(s, i, j))
+            acc += p[row * s.keys + j] * F::widen(v[(i64)j * s.d]);
+    out[row * s.d + c] = F::narrow(acc * factor);
+}
+
+#define KEEP(name, kind)                                                                       \
+    KERNEL(64)                                                                                 \
+    name##_keep(u8 *out, i64 count, i32 seed_low, i32 seed_high, i32 rounds, i32 limit)        \
+    {                                                                                          \
+        keep<kind>(out, count, seed_low, seed_high, rounds, limit);                            \
+    }
+
 #define DS(name, kind)                                                                         \
     KERNEL(64) name##_ds(const f32 *p, const f32 *dp, f32 *out, SHAPE_ARGUMENTS)               \
     {                                                                                          \
@@ -182,10 +238,19 @@ DEVICE void dkv(const f32 *p, const f32 *ds, const typename F::stored *q,
         shape s = SHAPE;                                                                       \
         dq<format_##format>(ds, k, out, s);                                                    \
     }                                                                                          \
+    KERNEL(256)                                                                                \
+    drop_##format(const f32 *p, const u8 *keep, const format_##format::stored *v,              \
+                  format_##format::result *out, SHAPE_ARGUMENTS, f32 factor)                   \
+    {                                                                                          \
+        shape s = SHAPE;                                                                       \
+        drop<format_##format>(p, keep, v, out, s, factor);                                     \
+    }                                                                                          \
     DKV(backward, NONE, format)                                                                \
     DKV(fault_delta, NONE, format)                                                             \
     DKV(fault_group, GROUP, format)
 
+KEEP(dropout, NONE)
+KEEP(fault_rounds, ROUNDS)
 DS(backward, NONE)
 DS(fault_delta, DELTA)
 DS(fault_group, NONE)
