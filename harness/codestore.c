@@ -55,13 +55,12 @@ void codestore_folder(char *ret_path, size_t size)
         snprintf(ret_path, size, "%s", chosen);
         return;
     }
-    snprintf(ret_path, size, "%s/golden", GPUPARITY_SOURCE_DIR);
-    if (access(ret_path, R_OK) == 0)
-        return;
     char program[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     program[n > 0 ? n : 0] = 0;
     snprintf(ret_path, size, "%s/../share/gpuparity/golden", dirname(program));
+    if (access(ret_path, R_OK) && !access(GPUPARITY_SOURCE_DIR "/golden", R_OK))
+        snprintf(ret_path, size, "%s/golden", GPUPARITY_SOURCE_DIR);
 }
 
 bool codestore_keeps(const struct case_mode *mode)

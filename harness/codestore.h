@@ -9,8 +9,8 @@
 /* Kernel sources and their compiled forms.
  *
  * Sources (cases/device.h and the .cu files) are embedded in the program. Compiled forms lie in
- * golden/code/<family>/<file>.<arch>.<mode>.zst: zstd of a small header (source digest, options,
- * compiler version; see codefile.h) and the code object. Only modes "default" and
+ * golden/code/<family>/<file>.<arch>.<mode>.zst: zstd of a small header (source digest,
+ * options, compiler version; see codefile.h) and the code object. Only modes "default" and
  * "strict" are kept. A stale or damaged file is refused, never silently used. */
 
 /* The text of a variant's kernel file and of device.h, as the compilers get them. */
@@ -22,12 +22,12 @@ enum err codestore_source(const struct family *f, const struct variant *v,
 enum err codestore_source_digest(const struct family *f, const struct variant *v, char *ret_hex,
                                  struct errinfo *e);
 
-/* Where compiled kernels lie: $GPUPARITY_GOLDEN, else the build's source tree, else
- * ../share/gpuparity/golden from the program. */
+/* Where compiled kernels lie: $GPUPARITY_GOLDEN, else ../share/gpuparity/golden from the
+ * program (an installed tree, wherever it was moved), else the build's source tree. */
 void codestore_folder(char *ret_path, size_t size);
 
-/* The kept code object. ERR_MISSING when there is none for this mode or arch; ERR_FORMAT when it is
- * stale (with the command that regenerates it) or damaged. `ret_code` is owned. */
+/* The kept code object. ERR_MISSING when there is none for this mode or arch; ERR_FORMAT when
+ * it is stale (with the command that regenerates it) or damaged. `ret_code` is owned. */
 enum err codestore_load(const struct backend *b, const char *arch, const struct case_id *id,
                         struct code *ret_code, struct errinfo *e);
 
@@ -44,8 +44,8 @@ enum err codestore_check(const struct backend *b, const char *arch, const struct
                          const struct codefile *file, struct errinfo *e);
 
 /* Keeps code that the backend's toolchain has made for its standard architecture. */
-enum err codestore_save(const struct backend *b, const struct family *f, const struct variant *v,
-                        const struct case_mode *mode, const struct code *code,
-                        struct errinfo *e);
+enum err codestore_save(const struct backend *b, const struct family *f,
+                        const struct variant *v, const struct case_mode *mode,
+                        const struct code *code, struct errinfo *e);
 
 #endif

@@ -6,7 +6,9 @@
 
 #include "caseid.h"
 #include "command.h"
+#include "completion.h"
 #include "config.h"
+#include "manual.h"
 
 const struct command commands[] = {
     {"check", "[CASE...] [--on cuda,hip] [-o REC.h5]",
@@ -73,6 +75,27 @@ static int unknown_command(const char *name)
     return COMMAND_TROUBLE;
 }
 
+/* What the build installs: help --man, --bash, --zsh; and help COMMAND. */
+static int print_generated(const char *what)
+{
+    static const struct {
+        const char *name;
+        void (*print)(FILE *out, const struct command *list);
+    } forms[] = {
+        {"--man", manual_print}, {"--bash", completion_bash}, {"--zsh", completion_zsh}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strcmp(what, forms[i].name) != 0)
+            continue;
+        forms[i].print(stdout, commands);
+        return fflush(stdout) || ferror(stdout) ? COMMAND_TROUBLE : COMMAND_GOOD;
+    }
+    const struct command *c = command_find(what);
+    if (!c)
+        return unknown_command(what);
+    print_command_help(c);
+    return COMMAND_GOOD;
+}
+
 static int trouble(const struct command *c, const struct errinfo *e)
 {
     fprintf(stderr, "gpuparity %s: %s\n", c->name, e->text);
@@ -103,6 +126,8 @@ int main(int argc, char **argv)
         print_usage(stderr);
         return COMMAND_TROUBLE;
     }
+    if (!strcmp(argv[1], "help") && argc == 3)
+        return print_generated(argv[2]);
     if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
         print_usage(stdout);
         return COMMAND_GOOD;

@@ -148,6 +148,15 @@ enum err options_parse(struct options *o, unsigned groups, int argc, char *const
     return ERR_OK;
 }
 
+bool options_row(int i, struct option_text *ret_row)
+{
+    if (i < 0 || i >= ROW_COUNT)
+        return false;
+    const struct row *r = &rows[i];
+    *ret_row = (struct option_text){r->name, r->help, r->value, r->letter, r->groups};
+    return true;
+}
+
 enum { HELP_COLUMN = 24, HELP_WIDTH = 80 };
 
 void options_print(FILE *out, unsigned groups)

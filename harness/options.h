@@ -45,6 +45,17 @@ struct options {
 enum err options_parse(struct options *o, unsigned groups, int argc, char *const *argv,
                        struct errinfo *e);
 
+/* One option as people see it: for the manual and the shells' completion. */
+struct option_text {
+    const char *name, *help;
+    const char *value; /* NULL: takes none */
+    char letter;       /* 0: none */
+    unsigned groups;   /* who takes it */
+};
+
+/* Row `i` of options.def, counted from zero; false behind the last. */
+bool options_row(int i, struct option_text *ret_row);
+
 /* The options of a command, aligned, for --help. */
 void options_print(FILE *out, unsigned groups);
 
