@@ -109,8 +109,9 @@ enum err quantize_plan(const struct case_id *id, struct case_plan *p, struct err
 /* --- inputs ----------------------------------------------------------------------------------
  */
 
-/* Boundaries of the book and their neighbours in the format; the first of each block is 1, so
- * that quotients are the numbers themselves. */
+/* Boundaries of the book, their neighbours in the format, and values of the book, a quarter
+ * each (neighbours: a quarter above, a quarter below); the first of each block is 1, so that
+ * quotients are the numbers themselves. */
 static void fill_ties(const struct case_id *id, struct tensor *t)
 {
     struct book b;
@@ -118,9 +119,10 @@ static void fill_ties(const struct case_id *id, struct tensor *t)
     struct rng_key key = rng_key_make(id->seed, "optim8bit/ties");
     book_make(s.kind, &b);
     for (int64_t i = 0; i < t->count; i++) {
-        uint64_t r = rng_bits(key, (uint64_t)i, 0);
-        double edge = (double)b.edge[(r >> 8) % (uint64_t)(b.count - 1)];
-        uint64_t bits = dtype_round(t->dtype, i % s.block ? edge : 1);
+        uint64_t r = rng_bits(key, (uint64_t)i, 0), k = (r >> 8) % (uint64_t)(b.count - 1);
+        bool value = r % 4 == 3;
+        double x = (double)(value ? b.value[k] : b.edge[k]);
+        uint64_t bits = dtype_round(t->dtype, i % s.block ? x : 1);
         if (i % s.block && r % 4 < 2 && bits)
             bits += r % 4 ? 1 : UINT64_MAX;
         tensor_set_bits(t, i, bits);
