@@ -8,7 +8,9 @@
 /* Private to the family:
  *
  *   attention.c  parameters, variants, who does what
- *   plan.c       tensors, inputs, launches
+ *   plan.c       tensors and launches
+ *   inputs.c     inputs that no distribution makes
+ *   dropout.c    which weights are kept
  *   row.c        one query's scores, weights and their errors
  *   bound.c      from a row to the references of its outputs
  *   merge.c      references of results joined from ranges
@@ -90,6 +92,11 @@ static inline bool attention_tiled(const struct attention *a)
  */
 void attention_plan_make(const struct case_id *id, const struct attention *a,
                          struct case_plan *p);
+
+/* --- inputs.c --------------------------------------------------------------------------------
+ */
+
+/* family.fill */
 bool attention_fill(const struct case_id *id, const struct case_plan *plan, int i,
                     struct tensor *t);
 
