@@ -29,6 +29,7 @@ enum err cmd_compare(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_doctor(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_list(const struct options *o, int *ret_exit, struct errinfo *e);
+enum err cmd_merge(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_report(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_run(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_show(const struct options *o, int *ret_exit, struct errinfo *e);

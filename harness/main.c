@@ -9,6 +9,7 @@
 #include "completion.h"
 #include "config.h"
 #include "manual.h"
+#include "quote.h"
 
 const struct command commands[] = {
     {"check", "[CASE...] [--on cuda,hip] [-o REC.h5]",
@@ -24,6 +25,8 @@ const struct command commands[] = {
      OPTIONS_REPORTS | OPTIONS_COMPARES, cmd_report},
     {"list", "[CASE...] [--tags T]", "the cases that a selection gives", OPTIONS_LISTS,
      cmd_list},
+    {"merge", "S1.h5 S2.h5... -o REC.h5", "the shards of one run become one record",
+     OPTIONS_MERGES, cmd_merge},
     {"show", "REC.h5 [CASE or PATH]", "what is in a record", 0, cmd_show},
     {"doctor", "", "what is installed, what would be used, what is missing", 0, cmd_doctor},
     {"golden", "code | check", "compile the kept kernels where their source changed; look only",
@@ -98,7 +101,9 @@ static int print_generated(const char *what)
 
 static int trouble(const struct command *c, const struct errinfo *e)
 {
-    fprintf(stderr, "gpuparity %s: %s\n", c->name, e->text);
+    fprintf(stderr, "gpuparity %s: ", c->name);
+    quote_line(stderr, e->text, ""); /* it may quote a file */
+    fputc('\n', stderr);
     return e->code == ERR_MISSING ? COMMAND_NOTHING : COMMAND_TROUBLE;
 }
 

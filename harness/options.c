@@ -29,6 +29,7 @@ struct row {
 #define COMPARES OPTIONS_COMPARES
 #define KEEPS OPTIONS_KEEPS
 #define HELPS OPTIONS_HELP
+#define MERGES OPTIONS_MERGES
 static const struct row rows[] = {
 #define OPTION(field, name, letter, kind, value, groups, help)                                 \
     {name, letter, kind, value, (unsigned)(groups), help, offsetof(struct options, field)},

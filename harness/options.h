@@ -21,6 +21,7 @@ enum options_group {
     OPTIONS_COMPARES = 1 << 4, /* compare, report: two records */
     OPTIONS_KEEPS = 1 << 5,    /* golden */
     OPTIONS_HELP = 1 << 6,     /* every command */
+    OPTIONS_MERGES = 1 << 7,   /* merge */
 };
 
 struct texts {
