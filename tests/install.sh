@@ -14,8 +14,12 @@ unset GPUPARITY_SIM_DIR GPUPARITY_GOLDEN
 unset GPUPARITY_NVRTC GPUPARITY_HIPRTC 2>/dev/null || true
 case=gemm/naive:m=8,n=8,k=8
 
+# `ninja uninstall` goes by this list: the tester's own installation stays in it.
+list=$build/meson-logs/install-log.txt
+[ ! -f "$list" ] || cp -p "$list" "$top/list"
 DESTDIR=$top/stage "$meson" install -C "$build" --no-rebuild --quiet >"$top/log" 2>&1 ||
     { cat "$top/log" >&2; fail "meson install failed"; }
+if [ -f "$top/list" ]; then cp -p "$top/list" "$list"; else rm -f "$list"; fi
 installed=$(find "$top/stage" -type f -name gpuparity -path '*/bin/*')
 [ -n "$installed" ] || fail "no program was installed"
 mv "$(dirname "$(dirname "$installed")")" "$top/moved"
