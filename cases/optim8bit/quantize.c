@@ -120,7 +120,7 @@ static void fill_ties(const struct case_id *id, struct tensor *t)
     book_make(s.kind, &b);
     for (int64_t i = 0; i < t->count; i++) {
         uint64_t r = rng_bits(key, (uint64_t)i, 0), k = (r >> 8) % (uint64_t)(b.count - 1);
-        bool value = r % 4 == 3;
+        bool value = r % 4 == 3 && fabsf(b.value[k]) < 1;
         double x = (double)(value ? b.value[k] : b.edge[k]);
         uint64_t bits = dtype_round(t->dtype, i % s.block ? x : 1);
         if (i % s.block && r % 4 < 2 && bits)
