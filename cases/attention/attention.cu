@@ -30,20 +30,8 @@
  *   next        each page is taken from the table's next entry */
 
 enum { TILE = 16 };
-enum fault {
-    NONE,
-    MASK,
-    CORNER,
-    SCALE,
-    RESCALE,
-    ACCUMULATE,
-    NARROW,
-    TAIL,
-    HEAD,
-    BASE,
-    AVERAGE,
-    NEXT
-};
+enum fault { NONE, MASK, CORNER, SCALE, RESCALE, ACCUMULATE,
+             NARROW, TAIL, HEAD, BASE, AVERAGE, NEXT };
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {

@@ -18,12 +18,19 @@ static void tensor_set(struct case_tensor *t, const char *name, enum tensor_role
     memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
 }
 
-/* One-hot rows are for V: each key shows where it goes. V need not cancel. */
+/* One-hot rows are for V: each key shows where it goes; so are ties, which as scores would
+ * leave one key all the weight, as would heavy tails in both Q and K. */
 static enum dist dist_keys(enum dist d)
 {
-    return d == DIST_ONEHOT ? DIST_NORMAL : d;
+    return d == DIST_ONEHOT || d == DIST_TIES ? DIST_NORMAL : d;
 }
 
+static enum dist dist_queries(enum dist d)
+{
+    return d == DIST_LOGNORMAL ? DIST_NORMAL : dist_keys(d);
+}
+
+/* V need not cancel. */
 static enum dist dist_values(enum dist d)
 {
     return d == DIST_CANCEL ? DIST_NORMAL : d;
@@ -42,7 +49,7 @@ static void plan_tensors(const struct case_id *id, const struct attention *a,
     }
     const int64_t s[4] = {a->batch, a->heads, a->queries, a->keys};
     struct case_tensor *t = p->tensor;
-    tensor_set(&t[ATTENTION_Q], "q", TENSOR_IN, a->dtype, 4, q, dist_keys(id->dist));
+    tensor_set(&t[ATTENTION_Q], "q", TENSOR_IN, a->dtype, 4, q, dist_queries(id->dist));
     tensor_set(&t[ATTENTION_K], "k", TENSOR_IN, a->dtype, 4, k, dist_keys(id->dist));
     tensor_set(&t[ATTENTION_V], "v", TENSOR_IN, a->dtype, 4, k, dist_values(id->dist));
     tensor_set(&t[ATTENTION_O], "o", TENSOR_OUT, a->dtype, 4, q, id->dist);
@@ -76,7 +83,7 @@ static void plan_gradients(const struct case_id *id, const struct attention *a,
     const int64_t s[4] = {a->batch, a->heads, a->queries, a->keys};
     struct case_tensor *t = p->tensor;
     enum dist keys = dist_keys(id->dist), values = dist_values(id->dist);
-    tensor_set(&t[ATTENTION_Q], "q", TENSOR_IN, a->dtype, 4, q, keys);
+    tensor_set(&t[ATTENTION_Q], "q", TENSOR_IN, a->dtype, 4, q, dist_queries(id->dist));
     tensor_set(&t[ATTENTION_K], "k", TENSOR_IN, a->dtype, 4, k, keys);
     tensor_set(&t[ATTENTION_V], "v", TENSOR_IN, a->dtype, 4, k, values);
     tensor_set(&t[ATTENTION_DO], "do", TENSOR_IN, a->dtype, 4, q, keys);
