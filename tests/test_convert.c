@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cases/convert/convert.h"
+#include "caseid.h"
+#include "compare.h"
+#include "session.h"
+#include "wide.h"
+
+/* Conversions: the reference against MPFR, the tables against their definition, planted faults
+ * on both simulated devices. */
+
+struct whole {
+    struct case_id id;
+    struct case_plan plan;
+    struct tensor x;
+    struct oracle o;
+};
+
+static void whole_init(struct whole *w, const char *text)
+{
+    struct errinfo e = {0};
+    memset(w, 0, sizeof *w);
+    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
+    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
+    ck_assert_msg(!case_input(&w->id, &w->plan, 0, &w->x, &e), "%s", e.text);
+    const struct tensor *in[2] = {&w->x, NULL};
+    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, in, 1, 1, &w->o, &e), "%s", e.text);
+}
+
+static void whole_release(struct whole *w)
+{
+    tensor_release(&w->x);
+    oracle_release(&w->o);
+}
+
+static const char *const ids[] = {
+    "convert/cast:from=f32,to=f16,table=ties,n=190464",
+    "convert/cast:from=f32,to=bf16,table=ties,n=195840",
+    "convert/cast:from=f64,to=f32,table=ties,n=60000",
+    "convert/cast:from=f32,to=i32,table=ties,n=60000",
+    "convert/cast:from=f32,to=i8,table=ties,n=774",
+    "convert/cast:from=f32,to=f16,table=sweep,n=65536",
+    "convert/cast:from=f32,to=bf16,table=sweep,n=65536",
+    "convert/cast:from=f32,to=i32,table=sweep,n=65536",
+    "convert/cast:from=f32,to=i8,table=sweep,n=65536",
+    "convert/cast:from=f64,to=f32,table=sweep,n=65536",
+    "convert/cast:from=f16,to=f32,table=sweep,n=65536",
+    "convert/cast:from=bf16,to=f32,table=sweep,n=65536",
+    "convert/cast:from=f64,to=f32,n=4000,dist=special",
+    "convert/cast:from=f32,to=i32,n=4000,dist=special",
+};
+enum { IDS = sizeof ids / sizeof ids[0] };
+
+/* What a conversion gives, from its definition. */
+static double converted(enum dtype to, double x, mpfr_t t)
+{
+    if (dtype_info(to)->kind == DTYPE_KIND_INT) {
+        double top = to == DTYPE_I32 ? 2147483647 : 127;
+        if (isnan(x))
+            return 0;
+        mpfr_set_d(t, x, MPFR_RNDN);
+        mpfr_rint(t, t, to == DTYPE_I32 ? MPFR_RNDZ : MPFR_RNDN);
+        double y = mpfr_get_d(t, MPFR_RNDN);
+        return y > top ? top : y < -top - 1 ? -top - 1 : y;
+    }
+    if (!isfinite(x))
+        return x;
+    mpfr_set_d(t, x, MPFR_RNDN);
+    wide_round(to, t);
+    double y = mpfr_get_d(t, MPFR_RNDN);
+    return fabs(y) > wide_max(to) ? copysign(INFINITY, y) : y;
+}
+
+START_TEST(references_are_what_mpfr_says)
+{
+    struct whole w;
+    mpfr_t t;
+    mpfr_init2(t, WIDE_BITS);
+    whole_init(&w, ids[_i]);
+    for (int64_t i = 0; i < w.o.count; i++) {
+        double x = tensor_value(&w.x, i), want = converted(w.plan.tensor[1].dtype, x, t);
+        bool same = isnan(want) ? isnan(w.o.value[i]) : want == w.o.value[i];
+        ck_assert_msg(same && w.o.bound[i] == 0, "%s: %a gives %a, not %a", ids[_i], x,
+                      w.o.value[i], want);
+        ck_assert(w.o.tail[i] == 0 && w.o.error[i] == 0);
+    }
+    mpfr_clear(t);
+    whole_release(&w);
+}
+END_TEST
+
+/* Full tables: of each six, the outer numbers convert to neighbours and the middle one lies
+ * halfway between these, or is the integer itself; the other three are the negated ones. */
+START_TEST(tie_tables_hold_every_tie)
+{
+    struct whole w;
+    whole_init(&w, ids[_i]);
+    enum dtype to = w.plan.tensor[1].dtype, from = w.x.dtype;
+    bool all = w.x.count == 6 * (int64_t)convert_points(to);
+    for (int64_t i = 0; i < w.x.count; i += 6) {
+        uint64_t middle = tensor_bits(&w.x, i + 1), sign = tensor_bits(&w.x, i + 4) ^ middle;
+        ck_assert_uint_eq(sign, from == DTYPE_F64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31);
+        for (int s = 0; s < 6; s++)
+            ck_assert_uint_eq(tensor_bits(&w.x, i + s),
+                              (middle + (uint64_t)(s % 3) - 1) | (s < 3 ? 0 : sign));
+        double low = w.o.value[i], high = w.o.value[i + 2], x = tensor_value(&w.x, i + 1);
+        if (to == DTYPE_I32) {
+            ck_assert(x == trunc(x) && (low < x || x == 0x1p31));
+        } else if (isfinite(high) && low != high) {
+            ck_assert_double_eq(x - low, high - x);
+            if (all)
+                ck_assert_uint_eq(dtype_round(to, low), (uint64_t)(i / 6));
+        } else {
+            ck_assert(isinf(high) || (to == DTYPE_I8 && x >= 127.5));
+        }
+    }
+    whole_release(&w);
+}
+END_TEST
+
+static int each(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+START_TEST(sweeps_take_every_16_bit_input)
+{
+    static uint64_t seen[65536];
+    struct whole w;
+    whole_init(&w, ids[10 + _i]);
+    for (int64_t i = 0; i < 65536; i++)
+        seen[i] = tensor_bits(&w.x, i);
+    qsort(seen, 65536, sizeof *seen, each);
+    for (uint64_t i = 0; i < 65536; i++)
+        ck_assert_uint_eq(seen[i], i);
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(flushing_modes_allow_zero_and_nothing_else)
+{
+    struct whole w;
+    whole_init(&w, "convert/cast:from=f64,to=f32,table=ties,n=6000,mode=flush");
+    for (int64_t i = 0; i < w.o.count; i++) {
+        bool small = fabs(tensor_value(&w.x, i)) < 0x1p-126;
+        ck_assert(w.o.bound[i] == (small ? fabs(w.o.value[i]) : 0));
+    }
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(impossible_ids_say_what_is_possible)
+{
+    static const char *const wrong[][2] = {
+        {"convert/cast:from=f16,to=bf16", "f16-f32"},
+        {"convert/cast:from=f16,to=f32,table=ties", "table=sweep"},
+        {"convert/cast:table=ties,dist=wide", "dist=wide"},
+        {"convert/fault_wrap:to=f16", "to=i8 only"},
+    };
+    struct errinfo e = {0};
+    struct case_id id;
+    struct case_plan plan;
+    ck_assert(!caseid_parse(wrong[_i][0], &id, &e));
+    ck_assert_int_eq(id.family->plan(&id, &plan, &e), ERR_USAGE);
+    ck_assert_msg(strstr(e.text, wrong[_i][1]) != NULL, "%s", e.text);
+}
+END_TEST
+
+/* --- on both simulated devices ---------------------------------------------------------------
+ */
+
+struct seen {
+    enum verdict verdict;
+    enum cause cause;
+    char reason[768];
+};
+
+static enum err keep(void *context, const struct finding *f, struct errinfo *e)
+{
+    (void)e;
+    struct seen *s = context;
+    const struct cause_claim *c = finding_cause(f);
+    s->verdict = f->verdict;
+    s->cause = c ? c->cause : CAUSE_COUNT_;
+    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
+             c ? c->evidence : "");
+    return ERR_OK;
+}
+
+static struct seen checked(const char *id)
+{
+    struct errinfo e;
+    struct session s;
+    struct options o;
+    struct finding_tally tally;
+    struct compare_options compare = {.threads = 1};
+    struct seen seen = {.verdict = VERDICT_COUNT_};
+    memset(&o, 0, sizeof o);
+    o.n_word = 1;
+    o.word[0] = id;
+    o.on = "cuda-sim,hip-sim";
+    o.code = "golden";
+    o.quiet = true;
+    o.timeout = 60;
+    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
+    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
+    ck_assert_msg(!compare_runs(&a, &b, &compare, keep, &seen, &tally, &e), "%s: %s", id,
+                  e.text);
+    session_release(&s);
+    return seen;
+}
+
+/* CAUSE_COUNT_: found, whatever the cause is called. */
+static const struct {
+    const char *id;
+    enum cause cause;
+} planted[] = {
+    {"convert/fault_truncate:n=1000", CAUSE_ROUNDING},
+    {"convert/fault_truncate:n=6000,table=ties", CAUSE_ROUNDING},
+    {"convert/fault_away:to=bf16,n=6000,table=ties", CAUSE_ROUNDING},
+    {"convert/fault_flush:n=6000,table=ties", CAUSE_FLUSH},
+    {"convert/fault_wrap:to=i8,n=6000,table=sweep", CAUSE_COUNT_},
+    {"convert/fault_nearest:to=i32,n=1000,dist=lognormal", CAUSE_ROUNDING},
+};
+
+START_TEST(planted_faults_are_found_and_named)
+{
+    struct seen s = checked(planted[_i].id);
+    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", planted[_i].id,
+                  verdict_name(s.verdict), s.reason);
+    if (planted[_i].cause != CAUSE_COUNT_)
+        ck_assert_msg(s.cause == planted[_i].cause, "%s is '%s', not '%s': %s", planted[_i].id,
+                      s.cause < CAUSE_COUNT_ ? cause_name(s.cause) : "none",
+                      cause_name(planted[_i].cause), s.reason);
+}
+END_TEST
+
+START_TEST(right_kernels_agree_to_the_bit)
+{
+    struct seen s = checked(ids[_i + 4]);
+    ck_assert_msg(s.verdict == VERDICT_SAME, "%s is %s: %s", ids[_i + 4],
+                  verdict_name(s.verdict), s.reason);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("convert");
+    TCase *c = tcase_create("convert");
+    tcase_add_loop_test(c, references_are_what_mpfr_says, 0, IDS);
+    tcase_add_loop_test(c, tie_tables_hold_every_tie, 0, 5);
+    tcase_add_loop_test(c, sweeps_take_every_16_bit_input, 0, 2);
+    tcase_add_test(c, flushing_modes_allow_zero_and_nothing_else);
+    tcase_add_loop_test(c, impossible_ids_say_what_is_possible, 0, 4);
+    tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
+                        sizeof planted / sizeof planted[0]);
+    tcase_add_loop_test(c, right_kernels_agree_to_the_bit, 0, IDS - 4);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
