@@ -206,7 +206,8 @@ struct element attention_lse(const struct attention *a, const struct row *r)
     x.error = t_error + 4 * r->wide_error + 4 * WIDE_LOG * (1 + l.hi) + 0x1p-104 * size;
     x.bound = (error + x.error) * (1 + 0x1p-16);
     double p = share(r, r->n - 1);
-    x.drop = p < 1 ? -log1p(-p) : 1;
+    /* The last key, or one of mean weight. */
+    x.drop = fmax(p < 1 ? -log1p(-p) : 1, 1 / (double)r->n);
     return x;
 }
 
