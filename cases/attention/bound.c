@@ -249,6 +249,7 @@ struct element attention_weight(const struct attention *a, const struct row *r, 
     x.error = 4 * r->wide_error * p.hi + 0x1p-900;
     x.bound = (off + x.error) * (1 + 0x1p-16);
     double last = share(r, r->n - 1);
-    x.drop = r->n == 1 || last >= 1 ? p.hi : p.hi * last / (1 - last);
+    last = fmax(last, 1 / (double)r->n);
+    x.drop = last >= 1 ? p.hi : p.hi * last / (1 - last);
     return x;
 }
