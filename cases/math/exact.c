@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "exact.h"
+
+#include <math.h>
+
+/* The functions from those of wide.h. Errors are relative, but for what is said; u = 2^-53.
+ * test_math holds all of them against MPFR. */
+
+/* --- exp2, log2 ------------------------------------------------------------------------------
+ *
+ * x = k + r, exactly. r ln 2, |r| <= 1/2, is known to 2^-103, and exp of it to WIDE_EXP. The
+ * quotient of log x (WIDE_LOG, relative to 1 + |log x|) by ln 2 adds 10 u^2. */
+
+static const struct wide ln2 = {0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56};
+
+static struct wide exp2_of(double x)
+{
+    if (isnan(x))
+        return wide_of(x);
+    if (fabs(x) > 600)
+        return wide_of(x > 0 ? INFINITY : 0);
+    double k = rint(x);
+    return wide_scale(wide_exp(wide_mul(wide_of(x - k), ln2)), (int)k);
+}
+
+static struct wide log2_of(double x)
+{
+    return wide_div(wide_log(wide_of(x)), ln2);
+}
+
+/* --- tanh ------------------------------------------------------------------------------------
+ *
+ * WIDE_TANH is absolute, so below 2^-8 the series takes over: x (1 - x^2/3 + 2 x^4/15 -
+ * 17 x^6/315 + 62 x^8/2835 - ...), the rest below 0.009 2^-80. */
+
+static struct wide tanh_of(double x)
+{
+    static const double over[5] = {62, -17, 2, -1, 1}, under[5] = {2835, 315, 15, 3, 1};
+    if (!(fabs(x) < 0x1p-8))
+        return wide_tanh(wide_of(x));
+    struct wide square = wide_product(x, x), sum = wide_of(0);
+    for (int i = 0; i < 5; i++)
+        sum = wide_add(wide_mul(sum, square), wide_div(wide_of(over[i]), wide_of(under[i])));
+    return wide_mul(sum, wide_of(x));
+}
+
+/* --- sin, cos --------------------------------------------------------------------------------
+ *
+ * x = k pi/2 + r, |r| <= 0.79, k < 2^24. pi/2 = A + B + C + D, of 29 bits each but D, a pair
+ * that is off by less than 2^-190: k A, k B and k C are exact, and so is x - k A. Three sums
+ * err by 3.1 u^2 of what they hold, which is below 1, the product k D by 2^-166: r is within
+ * 2^-102 if k is not 0, else exact. The series' terms are found one from the other, at most 16
+ * times 20 u^2 apart, and fall at once below the first: the sum is within 2^-97 of itself, the
+ * rest below 2^-130. */
+
+static const double quarter_a = 0x1.921fb54p0;
+static const double quarter_b = 0x1.10b461p-30;
+static const double quarter_c = 0x1.a626331p-58;
+static const struct wide quarter_d = {0x1.1701b839a252p-88, 0x1.27044533e63ap-142};
+
+static struct wide turn_rest(double x, double k)
+{
+    struct wide r = wide_sum(x, -k * quarter_a);
+    r = wide_add(r, wide_of(-k * quarter_b));
+    r = wide_add(r, wide_of(-k * quarter_c));
+    return wide_add(r, wide_mul(wide_of(-k), quarter_d));
+}
+
+/* r - r^3/3! + ... if `first` is 1, 1 - r^2/2! + ... if it is 0. */
+static struct wide series(struct wide r, int first)
+{
+    struct wide square = wide_negate(wide_mul(r, r));
+    struct wide term = first ? r : wide_of(1), sum = term;
+    for (int n = first; n < 32; n += 2) {
+        term = wide_div(wide_mul(term, square), wide_of((n + 1) * (n + 2)));
+        sum = wide_add(sum, term);
+    }
+    return sum;
+}
+
+/* cos is sin a quarter turn later. */
+static struct wide turned(double x, int quarters, double *ret_error)
+{
+    if (!isfinite(x))
+        return wide_of(NAN);
+    if (fabs(x) > EXACT_TURN_MAX) {
+        *ret_error = INFINITY;
+        return wide_of(quarters ? cos(x) : sin(x));
+    }
+    double k = rint(x * 0x1.45f306dc9c883p-1);
+    int place = (int)k + quarters;
+    struct wide y = series(turn_rest(x, k), !(place & 1));
+    *ret_error = 0x1p-95 * fabs(y.hi) + (k != 0 ? 0x1p-101 : 0);
+    return place & 2 ? wide_negate(y) : y;
+}
+
+/* --- roots -----------------------------------------------------------------------------------
+ *
+ * s = sqrt(x) rounded, x - s^2 is exact, and s + (x - s^2) / 2 s is off by (x - s^2)^2 / 8 s^3
+ * and two roundings of the second term: below 2 u^2. */
+
+static struct wide sqrt_of(double x)
+{
+    double s = sqrt(x);
+    return s > 0 && isfinite(s) ? wide_sum(s, -fma(s, s, -x) / (2 * s)) : wide_of(s);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ */
+
+struct wide exact_value(enum function f, double x, double y, double *ret_error)
+{
+    struct wide v = wide_of(NAN);
+    double error = -1;
+    switch (f) {
+    case FUNCTION_EXP:
+        v = wide_exp(wide_of(x));
+        break;
+    case FUNCTION_EXP2:
+        v = exp2_of(x);
+        break;
+    case FUNCTION_LOG:
+        v = wide_log(wide_of(x));
+        error = 2 * WIDE_LOG * (1 + fabs(v.hi));
+        break;
+    case FUNCTION_LOG2:
+        v = log2_of(x);
+        error = 4 * WIDE_LOG * (1 + fabs(v.hi));
+        break;
+    case FUNCTION_SIN:
+        v = turned(x, 0, &error);
+        break;
+    case FUNCTION_COS:
+        v = turned(x, 1, &error);
+        break;
+    case FUNCTION_TANH:
+        v = tanh_of(x);
+        error = 0x1p-81 * fabs(v.hi);
+        break;
+    case FUNCTION_RSQRT:
+        v = wide_div(wide_of(1), sqrt_of(x));
+        break;
+    case FUNCTION_SQRT:
+        v = sqrt_of(x);
+        break;
+    default:
+        v = wide_div(wide_of(x), wide_of(y));
+    }
+    *ret_error = error >= 0 ? error : 0x1p-92 * fabs(v.hi) + 0x1p-930;
+    return v;
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../../harness/case.h"
+#include "exact.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Each vendor's f32 functions, over ranges of their arguments. */
+
+enum { P_TABLE, P_N, P_LO, P_HI };
+enum { TABLE_RANGE, TABLE_DIST };
+
+static const char *const table_words[] = {"range", "dist", NULL};
+
+static const struct param params[] = {
+    [P_TABLE] = {"table", "arguments: all over lo to hi, or by dist", PARAM_WORD, 0, 0,
+                 table_words, "range", true},
+    [P_N] = {"n", "elements", PARAM_INT, 1, 1 << 26, NULL, "4096", false},
+    [P_LO] = {"lo", "smallest argument, as f32", PARAM_REAL, -3.4e38, 3.4e38, NULL, "-10",
+              true},
+    [P_HI] = {"hi", "largest argument, as f32", PARAM_REAL, -3.4e38, 3.4e38, NULL, "10", true},
+    {NULL},
+};
+
+static const struct variant variants[] = {
+#define FUNCTION(name, id, arguments, cuda, hip) {name, name, "function.cu", false, false},
+#include "functions.def"
+#undef FUNCTION
+#define FAULT(name, summary, id) {name, summary, "fault.cu", true, false},
+#include "variants.def"
+#undef FAULT
+    {NULL, NULL, NULL, false, false},
+};
+
+static const enum function of_variant[] = {
+#define FUNCTION(name, id, arguments, cuda, hip) FUNCTION_##id,
+#include "functions.def"
+#undef FUNCTION
+#define FAULT(name, summary, id) FUNCTION_##id,
+#include "variants.def"
+#undef FAULT
+};
+
+static const struct {
+    int arguments, cuda, hip;
+} facts[] = {
+#define FUNCTION(name, id, arguments, cuda, hip) {arguments, cuda, hip},
+#include "functions.def"
+#undef FUNCTION
+};
+
+static const struct suite_row suites[] = {
+#define SUITE(tags, id) {tags, id},
+#include "suites.def"
+#undef SUITE
+    {NULL, NULL},
+};
+
+static enum function function_of(const struct case_id *id)
+{
+    return of_variant[id->variant - variants];
+}
+
+/* --- plan ------------------------------------------------------------------------------------
+ */
+
+static enum err check(const struct case_id *id, struct errinfo *e)
+{
+    double lo = id->value[P_LO].r, hi = id->value[P_HI].r;
+    bool dist = id->value[P_TABLE].i == TABLE_DIST;
+    const struct case_mode *m = &id->mode;
+    if (m->flush || !m->exact_div || !m->exact_sqrt || m->approximate)
+        return err_set(e, ERR_USAGE,
+                       "math judges by what is documented for the modes default and strict");
+    if (!dist && id->dist != DIST_NORMAL)
+        return err_set(e, ERR_USAGE, "dist=%s has no use without table=dist",
+                       dist_name(id->dist));
+    if (!((float)lo <= (float)hi))
+        return err_set(e, ERR_USAGE, "lo=%g is above hi=%g", lo, hi);
+    return ERR_OK;
+}
+
+static void add_tensor(struct case_plan *p, const char *name, enum tensor_role role, int64_t n,
+                       enum dist dist)
+{
+    struct case_tensor *t = &p->tensor[p->n_tensor];
+    struct case_launch *l = &p->launch[0];
+    *t = (struct case_tensor){
+        .role = role, .dtype = DTYPE_F32, .rank = 1, .dim = {n}, .dist = dist};
+    snprintf(t->name, sizeof t->name, "%s", name);
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
+}
+
+static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
+{
+    int64_t n = id->value[P_N].i;
+    struct case_plan p = {.n_launch = 1};
+    struct case_launch *l = &p.launch[0];
+    TRY(check(id, e));
+    *l =
+        (struct case_launch){.grid = {(uint32_t)((n + 255) / 256), 1, 1}, .block = {256, 1, 1}};
+    snprintf(l->entry, sizeof l->entry, "math_%s", id->variant->name);
+    add_tensor(&p, "x", TENSOR_IN, n, id->dist);
+    if (facts[function_of(id)].arguments == 2)
+        add_tensor(&p, "d", TENSOR_IN, n, id->dist);
+    add_tensor(&p, "y", TENSOR_OUT, n, DIST_ZERO);
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = n};
+    *ret_plan = p;
+    return ERR_OK;
+}
+
+/* --- arguments -------------------------------------------------------------------------------
+ *
+ * Numbers by their place in the ordered list of f32: x is a random one of the i-th of n equal
+ * parts of lo to hi (both ends included), so every exponent gets its share; d is any of them.
+ */
+
+static int64_t place_of(float x)
+{
+    int64_t bits = (int64_t)dtype_round(DTYPE_F32, (double)x);
+    return bits < 0x80000000 ? bits : 0x80000000 - bits;
+}
+
+static uint64_t bits_of(int64_t place)
+{
+    return (uint64_t)(place >= 0 ? place : 0x80000000 - place);
+}
+
+static bool fill(const struct case_id *id, const struct case_plan *p, int i, struct tensor *t)
+{
+    struct rng_key key = rng_key_make(id->seed, i ? "math/range/d" : "math/range/x");
+    if (id->value[P_TABLE].i == TABLE_DIST)
+        return false;
+    (void)p;
+    int64_t first = place_of((float)id->value[P_LO].r);
+    int64_t count = place_of((float)id->value[P_HI].r) - first + 1;
+    int64_t part = i ? count : count / t->count > 1 ? count / t->count : 1;
+    for (int64_t k = 0; k < t->count; k++) {
+        int64_t from = i ? 0 : (int64_t)((__int128)count * k / t->count);
+        int64_t in = (int64_t)(rng_bits(key, (uint64_t)k, 0) % (uint64_t)part);
+        tensor_set_bits(t, k, bits_of(first + from + in));
+    }
+    return true;
+}
+
+/* --- reference -------------------------------------------------------------------------------
+ *
+ * What the vendors document (functions.def) is the largest distance, in ulp, from the correctly
+ * rounded result; 0 means correctly rounded. Sources: NVIDIA, CUDA C++ Programming Guide,
+ * appendix "Mathematical Functions", f32 table; AMD, HIP documentation, "HIP math API", f32
+ * table, which gives 1 ulp to sqrtf and states ranges that AMD tested (expf -10..10, logf
+ * 1e-6..1e6, sinf and cosf -pi..pi, tanhf -5..5, rsqrtf 0.01..100); but in the modes taken here
+ * clang's default -fhip-fp32-correctly-rounded-divide-sqrt promises correctly rounded division
+ * and square root.
+ *
+ * The bound is the worse of the two plus the half ulp of rounding, so that a case says which
+ * stack breaks a promise that one of them makes; statistics show each one's own error. An ulp
+ * is the spacing at the correctly rounded result. Results that may or may not overflow are not
+ * judged. The smallest fault to catch is an approximation of 11 bits, like tanh.approx. */
+
+static double spacing_at(double y)
+{
+    int e = -125;
+    frexp(y, &e);
+    return ldexp(1, (y == 0 || e < -125 ? -125 : e) - 24);
+}
+
+static void judge(enum function f, double x, double d, struct oracle *o, int64_t i)
+{
+    double error = 0, most = dtype_max(DTYPE_F32);
+    struct wide v = exact_value(f, x, d, &error);
+    int ulps = facts[f].cuda > facts[f].hip ? facts[f].cuda : facts[f].hip;
+    o->value[i] = v.hi;
+    if (!isfinite(v.hi))
+        return;
+    double y = dtype_value(DTYPE_F32, dtype_round_sum(DTYPE_F32, v.hi, v.lo));
+    double limit = most + (ulps + 1) * spacing_at(most);
+    if (fabs(v.hi) >= limit || (isinf(y) && !ulps)) {
+        o->value[i] = copysign(INFINITY, v.hi);
+        return;
+    }
+    bool open = ulps && fabs(v.hi) > most - (ulps + 1) * spacing_at(most);
+    o->tail[i] = v.lo;
+    o->error[i] = isinf(error) ? 0 : error;
+    o->bound[i] = isinf(error) || open ? INFINITY
+                                       : (ulps + 0.5) * spacing_at(isinf(y) ? most : y) + error;
+    o->scale[i] = fabs(v.hi);
+    o->drop[i] = 0x1p-11 * fabs(v.hi);
+}
+
+static enum err oracle(const struct case_id *id, const struct case_plan *p,
+                       const struct tensor *const *input, int which, int threads,
+                       struct oracle *ret_oracle, struct errinfo *e)
+{
+    enum function f = function_of(id);
+    (void)threads;
+    TRY(oracle_init(ret_oracle, p->tensor[which].dim[0], e));
+    for (int64_t i = 0; i < ret_oracle->count; i++)
+        judge(f, tensor_value(input[0], i),
+              facts[f].arguments == 2 ? tensor_value(input[1], i) : 0, ret_oracle, i);
+    return ERR_OK;
+}
+
+const struct family family_math = {
+    .name = "math",
+    .summary = "functions of each vendor's library",
+    .params = params,
+    .variants = variants,
+    .suites = suites,
+    .plan = plan,
+    .oracle = oracle,
+    .fill = fill,
+};

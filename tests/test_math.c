@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <math.h>
+#include <mpfr.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cases/math/exact.h"
+#include "caseid.h"
+#include "compare.h"
+#include "session.h"
+
+/* The functions: the reference against MPFR at 300 bits, bounds against the nearest results,
+ * planted faults on both simulated devices. */
+
+enum { BITS = 300 };
+
+struct whole {
+    struct case_id id;
+    struct case_plan plan;
+    struct tensor in[2];
+    const struct tensor *at[3];
+    struct oracle o;
+};
+
+static void whole_init(struct whole *w, const char *text)
+{
+    struct errinfo e = {0};
+    memset(w, 0, sizeof *w);
+    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
+    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
+    int out = w->plan.n_tensor - 1;
+    for (int i = 0; i < out; i++) {
+        ck_assert_msg(!case_input(&w->id, &w->plan, i, &w->in[i], &e), "%s", e.text);
+        w->at[i] = &w->in[i];
+    }
+    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, w->at, out, 1, &w->o, &e), "%s",
+                  e.text);
+}
+
+static void whole_release(struct whole *w)
+{
+    tensor_release(&w->in[0]);
+    tensor_release(&w->in[1]);
+    oracle_release(&w->o);
+}
+
+static void exactly(enum function f, double x, double d, mpfr_t r, mpfr_t t)
+{
+    mpfr_set_d(t, x, MPFR_RNDN);
+    switch (f) {
+    case FUNCTION_EXP:
+        mpfr_exp(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_EXP2:
+        mpfr_exp2(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_LOG:
+        mpfr_log(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_LOG2:
+        mpfr_log2(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_SIN:
+        mpfr_sin(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_COS:
+        mpfr_cos(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_TANH:
+        mpfr_tanh(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_RSQRT:
+        mpfr_rec_sqrt(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_SQRT:
+        mpfr_sqrt(r, t, MPFR_RNDN);
+        break;
+    default:
+        mpfr_div_d(r, t, d, MPFR_RNDN);
+    }
+}
+
+static const struct {
+    const char *id;
+    enum function f;
+    int worst; /* ulp of the worse stack, from its documentation */
+} whole_ids[] = {
+    {"math/expf:n=20000,lo=-110,hi=90", FUNCTION_EXP, 2},
+    {"math/expf:n=999,table=dist,dist=special", FUNCTION_EXP, 2},
+    {"math/exp2f:n=20000,lo=-152,hi=129", FUNCTION_EXP2, 2},
+    {"math/exp2f:n=999,table=dist,dist=integer", FUNCTION_EXP2, 2},
+    {"math/logf:n=20000,lo=0,hi=3e38", FUNCTION_LOG, 2},
+    {"math/logf:n=20000,lo=0.99,hi=1.01", FUNCTION_LOG, 2},
+    {"math/logf:n=999,table=dist,dist=special", FUNCTION_LOG, 2},
+    {"math/log2f:n=20000,lo=0,hi=3e38", FUNCTION_LOG2, 1},
+    {"math/log2f:n=20000,lo=0.99,hi=1.01", FUNCTION_LOG2, 1},
+    {"math/sinf:n=20000,lo=-16777216,hi=16777216", FUNCTION_SIN, 2},
+    {"math/sinf:n=20000,lo=3,hi=16777216", FUNCTION_SIN, 2},
+    {"math/cosf:n=20000,lo=1.5,hi=16777216", FUNCTION_COS, 2},
+    {"math/cosf:n=999,lo=0,hi=1", FUNCTION_COS, 2},
+    {"math/tanhf:n=20000,lo=-10,hi=100", FUNCTION_TANH, 2},
+    {"math/tanhf:n=9000,lo=0.001,hi=0.01", FUNCTION_TANH, 2},
+    {"math/tanhf:n=999,table=dist,dist=special", FUNCTION_TANH, 2},
+    {"math/rsqrtf:n=20000,lo=0,hi=3e38", FUNCTION_RSQRT, 2},
+    {"math/rsqrtf:n=999,table=dist,dist=special", FUNCTION_RSQRT, 2},
+    {"math/sqrtf:n=20000,lo=0,hi=3e38", FUNCTION_SQRT, 0},
+    {"math/sqrtf:n=999,table=dist,dist=special", FUNCTION_SQRT, 0},
+    {"math/divf:n=20000,lo=-3e38,hi=3e38", FUNCTION_DIV, 0},
+    {"math/divf:n=999,table=dist,dist=special", FUNCTION_DIV, 0},
+    {"math/divf:n=9000,lo=0.5,hi=2", FUNCTION_DIV, 0},
+};
+enum { WHOLE_IDS = sizeof whole_ids / sizeof whole_ids[0] };
+
+/* MPFR's result as f32, nearest even, subnormals and overflow as IEEE 754 has them. */
+static double nearest(mpfr_t r)
+{
+    mpfr_t y;
+    mpfr_exp_t least = mpfr_get_emin(), most = mpfr_get_emax();
+    mpfr_init2(y, 24);
+    mpfr_set_emin(-148);
+    mpfr_set_emax(128);
+    int ternary = mpfr_set(y, r, MPFR_RNDN);
+    ternary = mpfr_check_range(y, ternary, MPFR_RNDN);
+    mpfr_subnormalize(y, ternary, MPFR_RNDN);
+    double value = mpfr_get_d(y, MPFR_RNDN);
+    mpfr_set_emin(least);
+    mpfr_set_emax(most);
+    mpfr_clear(y);
+    return value;
+}
+
+static void one_holds(const struct whole *w, int which, int64_t i, mpfr_t r, mpfr_t t)
+{
+    double x = tensor_value(&w->in[0], i), d = w->at[1] ? tensor_value(&w->in[1], i) : 0;
+    const struct oracle *o = &w->o;
+    int worst = whole_ids[which].worst;
+    exactly(whole_ids[which].f, x, d, r, t);
+    double y = nearest(r);
+    if (whole_ids[which].f == FUNCTION_RSQRT && x == 0)
+        y = copysign(INFINITY, x); /* MPFR: +Inf; IEEE 754 rSqrt: by the sign */
+    if (!mpfr_number_p(r) || (isinf(y) && isinf(o->value[i]))) {
+        ck_assert_msg(isnan(y) ? isnan(o->value[i]) : y == o->value[i], "%s: f(%a, %a) is %a",
+                      whole_ids[which].id, x, d, o->value[i]);
+        return;
+    }
+    mpfr_sub_d(t, r, o->value[i], MPFR_RNDN);
+    mpfr_sub_d(t, t, o->tail[i], MPFR_RNDN);
+    double off = fabs(mpfr_get_d(t, MPFR_RNDA));
+    ck_assert_msg(off <= o->error[i], "%s: f(%a, %a) errs by %a, not %a", whole_ids[which].id,
+                  x, d, off, o->error[i]);
+    if (isinf(o->bound[i])) {
+        ck_assert(worst && fabs(o->value[i]) > 0x1.ffffp127);
+        return;
+    }
+    ck_assert(o->error[i] <= 0x1p-20 * o->bound[i]);
+    float step = nextafterf(fabsf((float)y), INFINITY) - fabsf((float)y);
+    step = isfinite(step) ? step : 0x1p104f;
+    ck_assert_double_eq_tol(o->bound[i] / (double)step, worst + 0.5, 1e-6);
+}
+
+START_TEST(references_are_what_mpfr_says)
+{
+    struct whole w;
+    mpfr_t r, t;
+    mpfr_inits2(BITS, r, t, (mpfr_ptr)0);
+    whole_init(&w, whole_ids[_i].id);
+    for (int64_t i = 0; i < w.o.count; i++)
+        one_holds(&w, _i, i, r, t);
+    mpfr_clears(r, t, (mpfr_ptr)0);
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(turns_beyond_the_limit_are_not_judged)
+{
+    double error = 0;
+    exact_value(FUNCTION_SIN, 0x1p25, 0, &error);
+    ck_assert(isinf(error));
+    ck_assert(isnan(exact_value(FUNCTION_COS, INFINITY, 0, &error).hi));
+}
+END_TEST
+
+START_TEST(ranges_are_covered_evenly)
+{
+    struct whole w;
+    whole_init(&w, "math/expf:n=5000,lo=-10,hi=10");
+    double last = -10;
+    for (int64_t i = 0; i < 5000; i++) {
+        double x = tensor_value(&w.in[0], i);
+        ck_assert(x >= last && x <= 10);
+        ck_assert(fabs(x) < 1e-37 || fabs(x - last) < 0.12 * fabs(last));
+        last = x;
+    }
+    ck_assert(last > 9.9);
+    whole_release(&w);
+    whole_init(&w, "math/expf:n=3,lo=1,hi=1");
+    for (int64_t i = 0; i < 3; i++)
+        ck_assert(tensor_value(&w.in[0], i) == 1);
+    whole_release(&w);
+}
+END_TEST
+
+START_TEST(impossible_ids_say_what_is_possible)
+{
+    static const char *const wrong[][2] = {
+        {"math/expf:mode=fast", "strict"},
+        {"math/expf:dist=wide", "table=dist"},
+        {"math/expf:lo=2,hi=1", "above"},
+    };
+    struct errinfo e = {0};
+    struct case_id id;
+    struct case_plan plan;
+    ck_assert(!caseid_parse(wrong[_i][0], &id, &e));
+    ck_assert_int_eq(id.family->plan(&id, &plan, &e), ERR_USAGE);
+    ck_assert_msg(strstr(e.text, wrong[_i][1]) != NULL, "%s", e.text);
+}
+END_TEST
+
+/* --- on both simulated devices ---------------------------------------------------------------
+ */
+
+struct seen {
+    enum verdict verdict;
+    char reason[768];
+};
+
+static enum err keep(void *context, const struct finding *f, struct errinfo *e)
+{
+    (void)e;
+    struct seen *s = context;
+    const struct cause_claim *c = finding_cause(f);
+    s->verdict = f->verdict;
+    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
+             c ? c->evidence : "");
+    return ERR_OK;
+}
+
+static struct seen checked(const char *id)
+{
+    struct errinfo e;
+    struct session s;
+    struct options o;
+    struct finding_tally tally;
+    struct compare_options compare = {.threads = 1};
+    struct seen seen = {.verdict = VERDICT_COUNT_};
+    memset(&o, 0, sizeof o);
+    o.n_word = 1;
+    o.word[0] = id;
+    o.on = "cuda-sim,hip-sim";
+    o.code = "golden";
+    o.quiet = true;
+    o.timeout = 60;
+    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
+    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
+    ck_assert_msg(!compare_runs(&a, &b, &compare, keep, &seen, &tally, &e), "%s: %s", id,
+                  e.text);
+    session_release(&s);
+    return seen;
+}
+
+START_TEST(planted_faults_are_found)
+{
+    static const char *const planted[] = {
+        "math/fault_expf:n=2000,lo=-80,hi=80",
+        "math/fault_logf:n=500,lo=1e-6,hi=1e6",
+        "math/fault_sinf:n=2000,lo=-100,hi=100",
+        "math/fault_divf:n=2000",
+    };
+    struct seen s = checked(planted[_i]);
+    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", planted[_i],
+                  verdict_name(s.verdict), s.reason);
+}
+END_TEST
+
+START_TEST(right_kernels_are_not_blamed)
+{
+    struct seen s = checked(whole_ids[_i].id);
+    ck_assert_msg(s.verdict == VERDICT_SAME || s.verdict == VERDICT_EQUIVALENT ||
+                      s.verdict == VERDICT_DISTINGUISHABLE,
+                  "%s is %s: %s", whole_ids[_i].id, verdict_name(s.verdict), s.reason);
+    if (!whole_ids[_i].worst)
+        ck_assert_msg(s.verdict == VERDICT_SAME, "%s: %s", whole_ids[_i].id, s.reason);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("math");
+    TCase *c = tcase_create("math");
+    tcase_add_loop_test(c, references_are_what_mpfr_says, 0, WHOLE_IDS);
+    tcase_add_test(c, turns_beyond_the_limit_are_not_judged);
+    tcase_add_test(c, ranges_are_covered_evenly);
+    tcase_add_loop_test(c, impossible_ids_say_what_is_possible, 0, 3);
+    tcase_add_loop_test(c, planted_faults_are_found, 0, 4);
+    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, WHOLE_IDS);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
