@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "caseid.h"
 #include "command.h"
 #include "golden.h"
+#include "judge.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,6 +38,101 @@ static enum err golden_code(const struct options *o, const struct backend *b, in
     return ERR_OK;
 }
 
+/* --- golden add ------------------------------------------------------------------------------
+ */
+
+struct addition {
+    const struct options *options;
+    const struct finding_sides *sides;
+    const char *today;
+    int count;
+    struct known_entry entry[RECORD_OUT_MAX];
+};
+
+static enum err take_finding(void *context, const struct finding *f, struct errinfo *e)
+{
+    struct addition *d = context;
+    struct errinfo first = {0};
+    for (int i = 0; i < f->n_out && d->count < RECORD_OUT_MAX; i++) {
+        struct known_entry *x = &d->entry[d->count];
+        struct errinfo one;
+        if (known_describe(d->sides, f, &f->out[i], x, &one)) {
+            first = first.code ? first : one;
+            continue;
+        }
+        snprintf(x->reason, sizeof x->reason, "%s", d->options->reason);
+        snprintf(x->issue, sizeof x->issue, "%s", d->options->issue ? d->options->issue : "");
+        snprintf(x->date, sizeof x->date, "%s", d->today);
+        snprintf(x->expires, sizeof x->expires, "%s", d->options->expires);
+        d->count++;
+    }
+    if (d->count)
+        return ERR_OK;
+    return err_set(e, ERR_USAGE, "%s", first.code ? first.text : f->reason);
+}
+
+static enum err add_check(const struct options *o, const char *today, struct errinfo *e)
+{
+    if (o->n_word != 3)
+        return err_set(e, ERR_USAGE,
+                       "golden add wants a record and a case: "
+                       "gpuparity golden add REC.h5 CASE --reason TEXT "
+                       "--expires DATE");
+    if (!o->reason || !o->expires)
+        return err_set(e, ERR_USAGE, "golden add wants --%s",
+                       o->reason ? "expires DATE" : "reason TEXT");
+    if (!known_text_valid(o->reason))
+        return err_set(e, ERR_USAGE, "--reason wants one line of at most %d bytes",
+                       KNOWN_TEXT_MAX - 1);
+    if (o->issue && !known_text_valid(o->issue))
+        return err_set(e, ERR_USAGE, "--issue wants one line of at most %d bytes",
+                       KNOWN_TEXT_MAX - 1);
+    if (!known_date_valid(o->expires) || strcmp(o->expires, today) < 0)
+        return err_set(e, ERR_USAGE,
+                       "--expires wants a day from today (%s) on, YYYY-MM-DD, not '%.60s'",
+                       today, o->expires);
+    if (o->known && !strcmp(o->known, "none"))
+        return err_set(e, ERR_USAGE, "golden add writes to --known: it cannot be none");
+    return ERR_OK;
+}
+
+static enum err add_from(struct record *r, const struct options *o, const char *today,
+                         struct errinfo *e)
+{
+    struct case_id id;
+    char text[CASEID_TEXT_MAX], path[PATH_MAX + 16];
+    TRY(caseid_parse(o->word[2], &id, e));
+    caseid_print(&id, text);
+    int runs = record_run_count(r);
+    if (!runs)
+        return err_set(e, ERR_FORMAT, "%s has no runs in it", o->word[1]);
+    struct compare_run a = {r, 0, o->word[1]}, b = {r, 1, o->word[1]};
+    struct finding_sides sides;
+    struct finding_tally tally;
+    compare_sides(&a, runs > 1 ? &b : NULL, &sides);
+    struct addition d = {.options = o, .sides = &sides, .today = today};
+    struct compare_options co = {.common = true, .only = text};
+    TRY(compare_runs(&a, runs > 1 ? &b : NULL, &co, take_finding, &d, &tally, e));
+    judge_known_path(o, path, sizeof path);
+    TRY(known_append(path, today, d.count, d.entry, e));
+    for (int i = 0; i < d.count; i++)
+        printf("%s: %s of %s is %s until %s\n", path, d.entry[i].output, text,
+               verdict_name(VERDICT_KNOWN), d.entry[i].expires);
+    return ERR_OK;
+}
+
+static enum err golden_add(const struct options *o, struct errinfo *e)
+{
+    char today[KNOWN_DATE_MAX];
+    known_today(today);
+    TRY(add_check(o, today, e));
+    struct record *r;
+    TRY(record_open(o->word[1], &r, e));
+    enum err err = add_from(r, o, today, e);
+    record_close(r);
+    return err;
+}
+
 enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e)
 {
     const struct backend *b = o->backend ? backend_find(o->backend) : NULL;
@@ -44,5 +142,8 @@ enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e)
         return golden_check(b, ret_exit, e);
     if (o->n_word == 1 && !strcmp(o->word[0], "code"))
         return golden_code(o, b, ret_exit, e);
-    return err_set(e, ERR_USAGE, "golden wants one word: code (compile) or check (look only)");
+    if (o->n_word && !strcmp(o->word[0], "add"))
+        return golden_add(o, e);
+    return err_set(e, ERR_USAGE,
+                   "golden wants code (compile), check (look only), or add REC.h5 CASE");
 }

@@ -182,6 +182,8 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
         verdict_output(f, o);
         const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle};
         err = diagnose_output(&d, o, e);
+        if (!err && j->options->known)
+            known_output(j->options->known, &j->sides, f, a, b, o);
         f->n_out++;
     }
     oracle_release(&oracle);
@@ -299,8 +301,12 @@ static void tally_add(struct finding_tally *t, const struct finding *f)
 static enum err compare_all(const struct job *j, compare_sink *sink, void *context,
                             struct finding_tally *tally, struct errinfo *e)
 {
+    const char *only = j->options->only;
+    int64_t at = only ? record_find_case(j->a->record, j->a->run, only) : 0;
     int64_t count = record_case_count(j->a->record, j->a->run);
-    for (int64_t i = 0; i < count; i++) {
+    if (at < 0)
+        return err_set(e, ERR_FORMAT, "%s has no case %.300s", j->a->path, only);
+    for (int64_t i = at; i < (only ? at + 1 : count); i++) {
         int64_t at_b = -1;
         if (j->b) {
             struct record_case c;

@@ -3,6 +3,7 @@
 #define GPUPARITY_COMPARE_H
 
 #include "finding.h"
+#include "known.h"
 
 /* One run of a record. */
 struct compare_run {
@@ -15,6 +16,8 @@ struct compare_options {
     int threads; /* 0: as many as there are cores */
     bool common; /* cases that only one side has are left out instead of an error */
     bool strict;
+    const struct known *known; /* accepted differences; NULL: none */
+    const char *only;          /* judge the case of this id alone; NULL: all */
 };
 
 /* Receives each finding in the order of A's record; it is released after the call. */

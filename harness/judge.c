@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "judge.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "codestore.h"
 #include "command.h"
 #include "report.h"
 
@@ -85,13 +87,39 @@ static enum err check_tags(const struct options *o, struct errinfo *e)
     return ERR_OK;
 }
 
+void judge_known_path(const struct options *o, char *ret_path, size_t size)
+{
+    char folder[PATH_MAX];
+    if (o->known) {
+        snprintf(ret_path, size, "%s", o->known);
+        return;
+    }
+    codestore_folder(folder, sizeof folder);
+    snprintf(ret_path, size, "%s/known.yaml", folder);
+}
+
+enum err judge_known(const struct options *o, struct known *ret_known, struct errinfo *e)
+{
+    char path[PATH_MAX + 16], today[KNOWN_DATE_MAX];
+    memset(ret_known, 0, sizeof *ret_known);
+    if (o->known && !strcmp(o->known, "none"))
+        return ERR_OK;
+    judge_known_path(o, path, sizeof path);
+    known_today(today);
+    return known_load(path, !o->known, today, ret_known, e);
+}
+
 enum err judge_check(const struct options *o, const char *format, struct errinfo *e)
 {
     const struct reporter *r;
     TRY(find_reporter(format, &r, e));
     for (int i = 0; i < o->reports.count; i++)
         TRY(find_reporter_for(o->reports.item[i], &r, e));
-    return check_tags(o, e);
+    TRY(check_tags(o, e));
+    struct known k;
+    TRY(judge_known(o, &k, e));
+    known_release(&k);
+    return ERR_OK;
 }
 
 static struct report_options options_make(const struct options *o, const char *output)
@@ -114,9 +142,14 @@ static enum err judge_into(struct sinks *s, const struct compare_run *a,
                            const struct compare_run *b, const struct options *o,
                            struct finding_tally *ret_tally, struct errinfo *e)
 {
+    struct known known;
+    TRY(judge_known(o, &known, e));
     struct compare_options co = {
-        .threads = o->threads, .common = o->common, .strict = o->strict};
-    TRY(compare_runs(a, b, &co, sinks_finding, s, ret_tally, e));
+        .threads = o->threads, .common = o->common, .strict = o->strict, .known = &known};
+    enum err err = compare_runs(a, b, &co, sinks_finding, s, ret_tally, e);
+    known_release(&known);
+    if (err)
+        return err;
     for (int i = 0; i < s->count; i++)
         TRY(report_finish(s->report[i], ret_tally, e));
     return ERR_OK;

@@ -5,9 +5,17 @@
 #include "compare.h"
 #include "options.h"
 
-/* Are --report, --tag and `format` such that judge_runs will take them? To be asked before hours of
- * running. */
+/* Are --report, --tag, --known and `format` such that judge_runs will take them? To be asked
+ * before hours of running. */
 enum err judge_check(const struct options *o, const char *format, struct errinfo *e);
+
+/* The accepted differences that --known chooses: those of golden/known.yaml beside the kept
+ * code when it was not given (none if there is no such file), none for "none". Released by
+ * known_release. */
+enum err judge_known(const struct options *o, struct known *ret_known, struct errinfo *e);
+
+/* The file of it; `ret_path` takes `size` bytes. */
+void judge_known_path(const struct options *o, char *ret_path, size_t size);
 
 /* The common end of check, compare, verify and report: compares, sends every finding to all
  * reports the user asked for (`format` to `output`, standard output if NULL; and each --report

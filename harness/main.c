@@ -29,7 +29,8 @@ const struct command commands[] = {
      OPTIONS_MERGES, cmd_merge},
     {"show", "REC.h5 [CASE or PATH]", "what is in a record", 0, cmd_show},
     {"doctor", "", "what is installed, what would be used, what is missing", 0, cmd_doctor},
-    {"golden", "code | check", "compile the kept kernels where their source changed; look only",
+    {"golden", "code | check | add",
+     "compile kept kernels; only look at them; add REC.h5 CASE: accept a difference",
      OPTIONS_KEEPS, cmd_golden},
     {NULL, NULL, NULL, 0, NULL},
 };
