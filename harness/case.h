@@ -152,6 +152,7 @@ struct family {
     const struct param *params;
     const struct variant *variants;  /* ends with a NULL name */
     const struct suite_row *suites;  /* ends with a NULL tag */
+    bool functions; /* results go through exp, log, ... which each vendor computes in its own way */
 
     /* Derives the plan. ERR_USAGE for parameters that do not go together, naming both and what
      * would be valid. */

@@ -236,6 +236,19 @@ static bool claim_upcast(struct finding_out *o)
     return true;
 }
 
+/* Library functions differ by vendor within their documented errors: nothing else need be
+ * sought for a difference of that size. */
+static bool claim_functions(const struct diagnose_input *in, struct finding_out *o)
+{
+    if (!in->id->family->functions)
+        return false;
+    claim_add(o, CAUSE_APPROXIMATE, '=', 0.7,
+              "each stack has its own library functions, and both err within their documented "
+              "bounds: RMS %.3g and %.3g ULP, mean %+.3g and %+.3g",
+              o->stats.a.ulp.rms, o->stats.b.ulp.rms, o->stats.a.ulp.mean, o->stats.b.ulp.mean);
+    return true;
+}
+
 /* What remains when nothing else fits: errors of rounding size without bias are what another
  * order of summation gives. Sizes are compared in units of the bound, which near-zero results
  * do not dominate. */

@@ -28,6 +28,10 @@ void diagnose_unwritten(struct suspect *s)
 {
     int64_t n = 0, first = -1, last = -1;
     uint64_t poison = poison_bits(s->t->dtype);
+    /* One byte can be the pattern by chance; stats knows better. */
+    const struct side_stats *side = s->side == 'A' ? &s->o->stats.a : &s->o->stats.b;
+    if (!side->unwritten)
+        return;
     for (int64_t i = 0; i < s->count; i++) {
         if (!s->bad[i] || tensor_bits(s->t, i) != poison)
             continue;

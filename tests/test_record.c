@@ -300,8 +300,10 @@ START_TEST(test_h5dump)
     write_floats();
     run_and_expect("h5dump -d /run/0/case/0/out/f16 r.h5",
                    (const char *const[]){"5.96046e-08", "65504, -2, -inf", "\"f16\"", NULL});
+    /* h5dump of HDF5 1.14.4 and later puts every 16-bit float through half precision, so the
+     * largest bf16 comes out as inf there. */
     run_and_expect("h5dump -d /run/0/case/0/out/bf16 r.h5",
-                   (const char *const[]){"3.38953e+38, -2, -inf", "\"bf16\"", NULL});
+                   (const char *const[]){"(0): 1, ", ", -2, -inf", "\"bf16\"", NULL});
     run_and_expect("h5dump -d /run/0/case/0/out/e5m2 r.h5",
                    (const char *const[]){"57344, -2, -inf", NULL});
     run_and_expect("h5dump -a /run/0/case/0/id r.h5",

@@ -137,6 +137,10 @@ START_TEST(test_checker_notices)
     if (python_missing())
         return;
     report_make(reporter_find(kinds[_i]), path_of(kinds[_i]), false, false);
+    if (!strcmp(kinds[_i], "tap") && system("/usr/bin/python3 -c 'import yaml' 2>/dev/null")) {
+        printf("skipped: YAML of TAP (apt install python3-yaml)\n");
+        return;
+    }
     snprintf(command, sizeof command, "sed -i 's/^A_WRONG/B_WRONG/' %s/expected", folder);
     ck_assert_int_eq(system(command), 0);
     ck_assert_int_ne(python_run(_i, _i, "2>/dev/null"), 0);

@@ -224,6 +224,7 @@ const struct family family_attention = {
     .params = params,
     .variants = variants,
     .suites = suites,
+    .functions = true,
     .plan = attention_plan,
     .oracle = family_oracle,
     .models = attention_models,

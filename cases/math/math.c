@@ -208,6 +208,7 @@ const struct family family_math = {
     .params = params,
     .variants = variants,
     .suites = suites,
+    .functions = true,
     .plan = plan,
     .oracle = oracle,
     .fill = fill,
