@@ -338,6 +338,11 @@ static void print_conclusion(const struct text_state *s, FILE *out,
                 "Nothing is wrong, but %s err differently in %" PRId64
                 " cases: a confound for quantization work.\n",
                 who, t->verdicts[VERDICT_DISTINGUISHABLE]);
+    else if (t->verdicts[VERDICT_KNOWN])
+        fprintf(out,
+                "Nothing new is wrong; in %" PRId64
+                " cases %s differ as golden/known.yaml says.\n",
+                t->verdicts[VERDICT_KNOWN], who);
     else
         fprintf(out, "In every case that ran, %s compute the same thing.\n", who);
 }
