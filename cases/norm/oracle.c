@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "norm.h"
+
+#include <stdlib.h>
+
+static void oracle_put(struct oracle *o, int64_t at, const struct norm_element *x)
+{
+    o->value[at] = x->value;
+    o->tail[at] = x->tail;
+    o->error[at] = x->error;
+    o->bound[at] = x->bound;
+    o->drop[at] = x->drop;
+    o->scale[at] = x->scale;
+}
+
+static void row_read(const struct tensor *t, int64_t row, int64_t d, double *ret_values)
+{
+    for (int64_t i = 0; i < d; i++)
+        ret_values[i] = tensor_value(t, row * d + i);
+}
+
+static void sums_fill(const struct norm *n, const struct tensor *const *input, struct oracle *o)
+{
+    for (int64_t at = 0; at < o->count; at++) {
+        struct norm_element x =
+            norm_added(n, tensor_value(input[NORM_X], at), tensor_value(input[norm_r(n)], at));
+        oracle_put(o, at, &x);
+    }
+}
+
+/* `space` has room for 3 rows. */
+static void outputs_fill(const struct norm *n, const struct tensor *const *input, double *space,
+                         struct oracle *o)
+{
+    double *h = space, *w = h + n->d, *b = n->kind == NORM_LAYER ? w + n->d : NULL;
+    row_read(input[NORM_W], 0, n->d, w);
+    if (b)
+        row_read(input[norm_b(n)], 0, n->d, b);
+    for (int64_t row = 0; row < n->rows; row++) {
+        struct norm_row r;
+        row_read(input[NORM_X], row, n->d, h);
+        for (int64_t i = 0; n->add && i < n->d; i++)
+            h[i] = norm_sum(n->dtype, h[i], tensor_value(input[norm_r(n)], row * n->d + i));
+        norm_row_make(n, h, &r);
+        for (int64_t i = 0; i < n->d; i++) {
+            struct norm_element x = norm_output(n, &r, i, w, b);
+            oracle_put(o, row * n->d + i, &x);
+        }
+    }
+}
+
+enum err norm_oracle(const struct case_id *id, const struct case_plan *plan,
+                     const struct tensor *const *input, int which, int threads,
+                     struct oracle *ret_oracle, struct errinfo *e)
+{
+    (void)plan;
+    (void)threads;
+    struct norm n;
+    struct oracle o;
+    norm_decode(id, &n);
+    double *space = malloc((size_t)n.d * 3 * sizeof *space);
+    if (!space)
+        return err_set(e, ERR_NOMEM, "no memory for a row of %lld", (long long)n.d);
+    enum err code = oracle_init(&o, n.rows * n.d, e);
+    if (!code && which == norm_h(&n))
+        sums_fill(&n, input, &o);
+    else if (!code)
+        outputs_fill(&n, input, space, &o);
+    free(space);
+    if (!code)
+        *ret_oracle = o;
+    return code;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "session.h"
+
+/* The planted faults of cases/norm/, compiled by both vendors' compilers and
+ * run on both simulated devices: each must be found, on the right side and with the right
+ * cause; and the right kernels must not be blamed. */
+
+struct seen {
+    enum verdict verdict;
+    enum cause cause;
+    char reason[768];
+};
+
+static enum err keep(void *context, const struct finding *f, struct errinfo *e)
+{
+    (void)e;
+    struct seen *s = context;
+    const struct cause_claim *c = finding_cause(f);
+    s->verdict = f->verdict;
+    s->cause = c ? c->cause : CAUSE_COUNT_;
+    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
+             c ? c->evidence : "");
+    return ERR_OK;
+}
+
+static struct seen checked(const char *id)
+{
+    struct errinfo e;
+    struct session s;
+    struct options o;
+    struct finding_tally tally;
+    struct compare_options compare = {.threads = 1};
+    struct seen seen = {.verdict = VERDICT_COUNT_};
+    memset(&o, 0, sizeof o);
+    o.n_word = 1;
+    o.word[0] = id;
+    o.on = "cuda-sim,hip-sim";
+    o.code = "golden";
+    o.quiet = true;
+    o.timeout = 60;
+    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
+    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
+    ck_assert_msg(!compare_runs(&a, &b, &compare, keep, &seen, &tally, &e), "%s: %s", id,
+                  e.text);
+    session_release(&s);
+    return seen;
+}
+
+static const struct {
+    const char *id;
+    enum cause cause;
+} planted[] = {
+    {"norm/fault_tail:rows=4,d=301,add=1,eps=0.01", CAUSE_LOCALISED},
+    {"norm/fault_tail:dtype=bf16,rows=4,d=61", CAUSE_LOCALISED},
+    {"norm/fault_accumulate:rows=4,d=301,add=1,eps=0.01", CAUSE_ACCUMULATE},
+    /* A wrong sum is one factor a row. Where the last bit of rsqrtf differs from the model's,
+     * that is all there is to say. */
+    {"norm/fault_tail:rows=4,d=301", CAUSE_SCALE},
+    {"norm/fault_accumulate:rows=4,d=301,add=1", CAUSE_SCALE},
+    {"norm/fault_root:rows=4,d=301,eps=0.01", CAUSE_SCALE},
+    {"norm/fault_gain:dtype=f16,rows=4,d=301,add=1", CAUSE_MASK},
+    {"norm/fault_sum:dtype=bf16,rows=4,d=301,add=1", CAUSE_MASK},
+    {"norm/fault_sample:rows=4,d=301", CAUSE_SCALE},
+    {"norm/fault_mean:dtype=f16,rows=4,d=301,dist=positive", CAUSE_MASK},
+};
+
+START_TEST(planted_faults_are_found_and_named)
+{
+    struct seen s = checked(planted[_i].id);
+    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", planted[_i].id,
+                  verdict_name(s.verdict), s.reason);
+    ck_assert_msg(s.cause == planted[_i].cause, "%s is '%s', not '%s': %s", planted[_i].id,
+                  s.cause < CAUSE_COUNT_ ? cause_name(s.cause) : "none",
+                  cause_name(planted[_i].cause), s.reason);
+}
+END_TEST
+
+START_TEST(right_kernels_are_not_blamed)
+{
+    static const char *const ids[] = {
+        "norm/rms:rows=4,d=301,add=1,dist=lognormal",
+        "norm/layer:dtype=bf16,rows=4,d=301,add=1",
+        "norm/layer:rows=4,d=300,dist=cancel,mode=strict",
+        "norm/rms:dtype=f16,rows=9,d=77,dist=special",
+        "norm/layer:dtype=f16,rows=9,d=77,add=1,dist=subnormal",
+    };
+    struct seen s = checked(ids[_i]);
+    ck_assert_msg(s.verdict == VERDICT_SAME || s.verdict == VERDICT_EQUIVALENT ||
+                      s.verdict == VERDICT_DISTINGUISHABLE,
+                  "%s is %s: %s", ids[_i], verdict_name(s.verdict), s.reason);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("norm_fault");
+    TCase *c = tcase_create("fault");
+    tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
+                        sizeof planted / sizeof planted[0]);
+    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 5);
+    suite_add_tcase(s, c);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
