@@ -4,52 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
-#include "session.h"
+#include "planted.h"
 
 /* The planted faults of cases/gemm/fault.cu, compiled by both vendors' compilers and run on
  * both simulated devices: each must be found, on the right side and with the right cause. */
-
-struct seen {
-    enum verdict verdict;
-    enum cause cause;
-    char reason[768];
-};
-
-static enum err keep(void *context, const struct finding *f, struct errinfo *e)
-{
-    (void)e;
-    struct seen *s = context;
-    const struct cause_claim *c = finding_cause(f);
-    s->verdict = f->verdict;
-    s->cause = c ? c->cause : CAUSE_COUNT_;
-    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
-             c ? c->evidence : "");
-    return ERR_OK;
-}
-
-static struct seen checked(const char *id)
-{
-    struct errinfo e;
-    struct session s;
-    struct options o;
-    struct finding_tally tally;
-    struct compare_options compare = {.threads = 1};
-    struct seen seen = {.verdict = VERDICT_COUNT_};
-    memset(&o, 0, sizeof o);
-    o.n_word = 1;
-    o.word[0] = id;
-    o.on = "cuda-sim,hip-sim";
-    o.code = "golden";
-    o.quiet = true;
-    o.timeout = 60;
-    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
-    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
-    ck_assert_msg(!compare_runs(&a, &b, &compare, keep, &seen, &tally, &e), "%s: %s", id,
-                  e.text);
-    session_release(&s);
-    return seen;
-}
 
 /* CAUSE_COUNT_: found, whatever the cause is called. */
 static const struct {

@@ -4,57 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
-#include "session.h"
+#include "planted.h"
 
 /* The planted faults of cases/optim8bit, compiled by both vendors' compilers and run on both
  * simulated devices: each is found, on the right side and with the right cause; and what must
  * be bit-equal between the vendors is. */
 
-struct seen {
-    enum verdict verdict;
-    enum cause cause;
-    bool states_same; /* every output but parameters and numbers */
-    char reason[768];
+struct states {
+    struct seen seen;
+    bool same; /* every output but parameters and numbers */
 };
 
 static enum err keep(void *context, const struct finding *f, struct errinfo *e)
 {
     (void)e;
-    struct seen *s = context;
-    const struct cause_claim *c = finding_cause(f);
-    s->verdict = f->verdict;
-    s->cause = c ? c->cause : CAUSE_COUNT_;
-    s->states_same = true;
+    struct states *s = context;
+    seen_keep(&s->seen, f);
+    s->same = true;
     for (int i = 0; i < f->n_out; i++)
         if (f->out[i].name[0] != 'p' && f->out[i].name[0] != 'y')
-            s->states_same &= f->out[i].verdict == VERDICT_SAME;
-    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
-             c ? c->evidence : "");
+            s->same &= f->out[i].verdict == VERDICT_SAME;
     return ERR_OK;
-}
-
-static struct seen checked(const char *id)
-{
-    struct errinfo e;
-    struct session s;
-    struct options o;
-    struct finding_tally tally;
-    struct compare_options compare = {.threads = 1};
-    struct seen seen = {.verdict = VERDICT_COUNT_};
-    memset(&o, 0, sizeof o);
-    o.n_word = 1;
-    o.word[0] = id;
-    o.on = "cuda-sim,hip-sim";
-    o.code = "golden";
-    o.quiet = true;
-    o.timeout = 60;
-    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
-    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
-    ck_assert_msg(!compare_runs(&a, &b, &compare, keep, &seen, &tally, &e), "%s: %s", id,
-                  e.text);
-    session_release(&s);
-    return seen;
 }
 
 /* CAUSE_COUNT_: found, whatever the cause is called. */
@@ -105,8 +75,10 @@ START_TEST(states_are_bit_equal)
         "optim8bit/adagrad32:n=600,mode=strict",
         "optim8bit/lion8:n=600,wd=0.03",
     };
-    struct seen s = checked(ids[_i]);
-    ck_assert_msg(s.states_same, "%s: %s", ids[_i], s.reason);
+    struct states states = {.same = false};
+    planted_run(ids[_i], keep, &states);
+    const struct seen s = states.seen;
+    ck_assert_msg(states.same, "%s: %s", ids[_i], s.reason);
     ck_assert_msg(s.verdict == VERDICT_SAME || s.verdict == VERDICT_EQUIVALENT ||
                       s.verdict == VERDICT_DISTINGUISHABLE,
                   "%s is %s: %s", ids[_i], verdict_name(s.verdict), s.reason);

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_TESTS_PLANTED_H
+#define GPUPARITY_TESTS_PLANTED_H
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "compare.h"
+#include "session.h"
+
+/* For tests of planted faults: one case, compiled by both vendors' compilers, run on both
+ * simulated devices and judged. */
+
+struct seen {
+    enum verdict verdict;
+    enum cause cause; /* CAUSE_COUNT_: none was named */
+    char reason[768]; /* with the evidence */
+};
+
+static inline void seen_keep(struct seen *s, const struct finding *f)
+{
+    const struct cause_claim *c = finding_cause(f);
+    s->verdict = f->verdict;
+    s->cause = c ? c->cause : CAUSE_COUNT_;
+    snprintf(s->reason, sizeof s->reason, "%s%s%s", f->reason, c ? "; " : "",
+             c ? c->evidence : "");
+}
+
+static inline enum err seen_sink(void *context, const struct finding *f, struct errinfo *e)
+{
+    (void)e;
+    seen_keep(context, f);
+    return ERR_OK;
+}
+
+/* Runs the case and hands its finding to `sink`. */
+static inline void planted_run(const char *id, compare_sink *sink, void *context)
+{
+    struct errinfo e;
+    struct session s;
+    struct options o;
+    struct finding_tally tally;
+    struct compare_options compare = {.threads = 1};
+    memset(&o, 0, sizeof o);
+    o.n_word = 1;
+    o.word[0] = id;
+    o.on = "cuda-sim,hip-sim";
+    o.code = "golden";
+    o.quiet = true;
+    o.timeout = 60;
+    ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
+    struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
+    ck_assert_msg(!compare_runs(&a, &b, &compare, sink, context, &tally, &e), "%s: %s", id,
+                  e.text);
+    session_release(&s);
+}
+
+static inline struct seen checked(const char *id)
+{
+    struct seen seen = {.verdict = VERDICT_COUNT_};
+    planted_run(id, seen_sink, &seen);
+    return seen;
+}
+
+#endif
