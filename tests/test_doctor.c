@@ -38,6 +38,13 @@ static void has(const char *text, const char *words)
     ck_assert_msg(strstr(text, words) != NULL, "'%s' is not in:\n%s", words, text);
 }
 
+/* A path on a line of its own is as long as it is. */
+static bool is_one_word(const char *line)
+{
+    line += strspn(line, " ");
+    return line[strcspn(line, " \n")] != ' ';
+}
+
 START_TEST(says_what_is_here)
 {
     fake_use(NULL);
@@ -45,7 +52,8 @@ START_TEST(says_what_is_here)
     setenv("CUDA_VISIBLE_DEVICES", "3", 1);
     char *text = report();
     for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
-        ck_assert_msg(strcspn(line, "\n") < 80, "%.*s", (int)strcspn(line, "\n"), line);
+        ck_assert_msg(strcspn(line, "\n") < 80 || is_one_word(line), "%.*s",
+                      (int)strcspn(line, "\n"), line);
     unwrap(text);
     has(text, "\ncuda (NVIDIA)\n");
     has(text, "\nhip (AMD)\n");
