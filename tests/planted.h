@@ -63,4 +63,24 @@ static inline struct seen checked(const char *id)
     return seen;
 }
 
+/* A planted fault must be found on AMD's side and, unless `cause` is CAUSE_COUNT_, named so. */
+static inline void planted_expect(const char *id, enum cause cause)
+{
+    struct seen s = checked(id);
+    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", id, verdict_name(s.verdict),
+                  s.reason);
+    if (cause != CAUSE_COUNT_)
+        ck_assert_msg(s.cause == cause, "%s is '%s', not '%s': %s", id,
+                      s.cause < CAUSE_COUNT_ ? cause_name(s.cause) : "none", cause_name(cause),
+                      s.reason);
+}
+
+/* A kernel without a fault is right on both sides. */
+static inline void planted_right(const char *id, const struct seen *s)
+{
+    ck_assert_msg(s->verdict == VERDICT_SAME || s->verdict == VERDICT_EQUIVALENT ||
+                      s->verdict == VERDICT_DISTINGUISHABLE,
+                  "%s is %s: %s", id, verdict_name(s->verdict), s->reason);
+}
+
 #endif

@@ -189,13 +189,7 @@ static const struct {
 
 START_TEST(planted_faults_are_found_and_named)
 {
-    struct seen s = checked(planted[_i].id);
-    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", planted[_i].id,
-                  verdict_name(s.verdict), s.reason);
-    if (planted[_i].cause != CAUSE_COUNT_)
-        ck_assert_msg(s.cause == planted[_i].cause, "%s is '%s', not '%s': %s", planted[_i].id,
-                      s.cause < CAUSE_COUNT_ ? cause_name(s.cause) : "none",
-                      cause_name(planted[_i].cause), s.reason);
+    planted_expect(planted[_i].id, planted[_i].cause);
 }
 END_TEST
 

@@ -148,7 +148,8 @@ static bool fill(const struct case_id *id, const struct case_plan *p, int i, str
  *
  * What the vendors document (functions.def) is the largest distance, in ulp, from the correctly
  * rounded result; 0 means correctly rounded. Sources: NVIDIA, CUDA C++ Programming Guide,
- * appendix "Mathematical Functions", f32 table; AMD, HIP documentation, "HIP math API", f32
+ * appendix "Mathematical Functions", f32 table (from extensive but not exhaustive tests, says
+ * NVIDIA, so a promise and not a proof); AMD, HIP documentation, "HIP math API", f32
  * table, which gives 1 ulp to sqrtf and states ranges that AMD tested (expf -10..10, logf
  * 1e-6..1e6, sinf and cosf -pi..pi, tanhf -5..5, rsqrtf 0.01..100); but in the modes taken here
  * clang's default -fhip-fp32-correctly-rounded-divide-sqrt promises correctly rounded division
