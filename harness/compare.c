@@ -273,22 +273,17 @@ static enum err check_twins(const struct compare_run *x, const struct compare_ru
     return ERR_OK;
 }
 
-static void copy_path(char *ret_path, size_t size, const char *path)
-{
-    snprintf(ret_path, size, "%s", path ? path : "");
-}
-
 void compare_sides(const struct compare_run *a, const struct compare_run *b,
                    struct finding_sides *ret_sides)
 {
     memset(ret_sides, 0, sizeof *ret_sides);
     ret_sides->one_sided = !b;
     ret_sides->a = *record_run_at(a->record, a->run);
-    copy_path(ret_sides->file_a, sizeof ret_sides->file_a, a->path);
+    snprintf(ret_sides->file_a, sizeof ret_sides->file_a, "%s", a->path);
     if (!b)
         return;
     ret_sides->b = *record_run_at(b->record, b->run);
-    copy_path(ret_sides->file_b, sizeof ret_sides->file_b, b->path);
+    snprintf(ret_sides->file_b, sizeof ret_sides->file_b, "%s", b->path);
 }
 
 static void tally_add(struct finding_tally *t, const struct finding *f)

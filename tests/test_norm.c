@@ -323,8 +323,9 @@ static void judge(const struct norm *n, const struct norm_element *x, float y, s
                   x->bound);
     t->judged++;
     t->worst = fmax(t->worst, off / x->bound);
-    /* The device is wrong by twice the bound before it rounds to 16 bits, toward zero, where
-     * rounding is no coarser. */
+    /* For f32 outside follows from inside; what it tests is that the 16-bit formats do not hide
+     * it. The device is wrong by twice the bound before it rounds to 16 bits, toward zero,
+     * where rounding is no coarser. */
     double side = x->value > 0 ? -2 : 2;
     double wrong = (double)y + side * x->bound;
     wrong = n->dtype == DTYPE_F32 ? wrong : narrowed(n->dtype, wrong);
