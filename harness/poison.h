@@ -32,10 +32,14 @@ static inline uint64_t poison_bits(enum dtype d)
     case DTYPE_E5M2:
         return 0x7d;
     case DTYPE_I64:
+    case DTYPE_U64:
         return 0xa5a5a5a5a5a5a5a5;
     case DTYPE_I32:
     case DTYPE_U32:
         return 0xa5a5a5a5;
+    case DTYPE_I16:
+    case DTYPE_U16:
+        return 0xa5a5;
     default:
         return 0xa5;
     }

@@ -10,7 +10,8 @@
 
 static int64_t agreeing(const struct finding_tally *t)
 {
-    return t->verdicts[VERDICT_SAME] + t->verdicts[VERDICT_EQUIVALENT];
+    return t->verdicts[VERDICT_SAME] + t->verdicts[VERDICT_EQUIVALENT] +
+           t->verdicts[VERDICT_WITHIN_LIMITS];
 }
 
 void summary_sentence(FILE *out, const struct finding_tally *t)
@@ -78,6 +79,8 @@ void summary_explain(FILE *out, const struct finding_tally *t,
         put_part(out, &any, v[VERDICT_SAME], " bit for bit", " bit for bit");
         put_part(out, &any, v[VERDICT_EQUIVALENT], " within its derived bounds",
                  " within their derived bounds");
+        put_part(out, &any, v[VERDICT_WITHIN_LIMITS], " within your limits",
+                 " within your limits");
         fputs(". ", out);
     }
     if (confound) {

@@ -14,7 +14,8 @@ const char *html_tone(enum verdict v, bool strict)
         return "bad";
     if (v == VERDICT_UNTESTED)
         return "mute";
-    return v == VERDICT_SAME || v == VERDICT_EQUIVALENT ? "good" : "warn";
+    return v == VERDICT_SAME || v == VERDICT_EQUIVALENT || v == VERDICT_WITHIN_LIMITS ? "good"
+                                                                                    : "warn";
 }
 
 void html_verdict(FILE *out, enum verdict v, bool strict)

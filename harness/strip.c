@@ -255,7 +255,7 @@ static void target_commit(struct tally *k, const struct target *g, double first,
 
 static bool is_ordinary_format(enum dtype d)
 {
-    return d != DTYPE_F64 && d != DTYPE_I64 && d != DTYPE_U32;
+    return dtype_info(d)->bytes < 8 && d != DTYPE_U32;
 }
 
 /* Any poison is suspect, but in one-byte formats only if something is wrong at all. */

@@ -12,7 +12,7 @@ int64_t ulp_position(enum dtype d, uint64_t bits)
     if (f->kind == DTYPE_KIND_INT)
         return (int64_t)(bits << unused) >> unused;
     if (f->kind != DTYPE_KIND_FLOAT)
-        return (int64_t)(bits << unused >> unused);
+        return (int64_t)(unused ? bits << unused >> unused : bits ^ 1ULL << 63);
 
     uint64_t sign = 1ULL << (width - 1);
     int64_t code = (int64_t)((bits & (sign - 1)) >> (width - 1 - f->exponent - f->fraction));

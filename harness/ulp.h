@@ -8,7 +8,7 @@
 
 /* Position of a finite value in the ordered list of its format's finite values: 0 for both
  * zeros, +n / -n for the n-th value above / below zero. Subnormals count. INT and UINT: the
- * value. The bits must be finite (dtype_is_finite). */
+ * value; u64: the value - 2^63. The bits must be finite (dtype_is_finite). */
 int64_t ulp_position(enum dtype d, uint64_t bits);
 
 /* |position(a) - position(b)|: how many values lie between, crossing zero counts every one.

@@ -118,9 +118,11 @@ START_TEST(frozen)
 {
     char hex[33];
     struct tensor all;
-    const int64_t rows[] = {48, 7, 1}, count = DTYPE_COUNT_ * 3 * 33;
+    /* Those formats that a case may have; later ones exist only in files of others. */
+    const int formats = DTYPE_FP4X2 + 1;
+    const int64_t rows[] = {48, 7, 1}, count = formats * 3 * 33;
     ck_assert_int_eq(tensor_init(&all, DTYPE_U8, 1, &count, NULL), ERR_OK);
-    for (int d = 0; d < DTYPE_COUNT_; d++)
+    for (int d = 0; d < formats; d++)
         for (int r = 0; r < 3; r++) {
             struct tensor t;
             const int64_t dim[] = {20, rows[r]};

@@ -252,6 +252,9 @@ START_TEST(integers)
 {
     ck_assert_int_eq(ulp_position(DTYPE_I8, 0x80), -128);
     ck_assert_int_eq(ulp_position(DTYPE_U8, 0x80), 128);
+    ck_assert_uint_eq(ulp_distance(DTYPE_U64, 0, UINT64_MAX), UINT64_MAX);
+    ck_assert_uint_eq(ulp_distance(DTYPE_U16, 0, 0xffff), 0xffff);
+    ck_assert_int_eq(ulp_position(DTYPE_I16, 0x8000), -32768);
     ck_assert_uint_eq(ulp_distance(DTYPE_I32, 0x80000000, 0x7fffffff), 0xffffffff);
     ck_assert_uint_eq(ulp_distance(DTYPE_I64, 1ULL << 63, ~(1ULL << 63)), UINT64_MAX);
     ck_assert(ulp_size(DTYPE_I32, 1e6) == 1);
