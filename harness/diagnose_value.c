@@ -232,7 +232,8 @@ void diagnose_factor(struct suspect *s)
                   spread(work, n));
         return;
     }
-    if (s->t->rank != 2)
+    /* A wrong sum is one factor a row, too. A model has no factor to choose for each line. */
+    if (s->t->rank != 2 || (suspect_fit(s) && s->variance > 0.95))
         return;
     int64_t m = s->t->dim[0], n_column = s->t->dim[1];
     struct lines row = {"row", m, n_column, n_column, 1, 0, 0, 1, 1};

@@ -303,7 +303,7 @@ struct tally {
     double worst;
 };
 
-static double distance(const struct norm_element *x, double device)
+static double distance(const struct element *x, double device)
 {
     return fabs(device - x->value - x->tail);
 }
@@ -313,7 +313,7 @@ static double narrowed(enum dtype d, double x)
     return dtype_value(d, dtype_round(d, x));
 }
 
-static void judge(const struct norm *n, const struct norm_element *x, float y, struct tally *t)
+static void judge(const struct norm *n, const struct element *x, float y, struct tally *t)
 {
     if (isinf(x->bound))
         return;
@@ -357,7 +357,7 @@ static void one_row(uint64_t x, struct tally *t)
     norm_row_make(&n, h, &r);
     play(&way, h, w, bias, y);
     for (int64_t i = 0; i < n.d; i++) {
-        struct norm_element e = norm_output(&n, &r, i, w, bias);
+        struct element e = norm_output(&n, &r, i, w, bias);
         judge(&n, &e, y[i], t);
     }
 }

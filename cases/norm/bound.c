@@ -43,34 +43,9 @@
 
 enum { THREADS = 256, TREE = 8 };
 
-static double gamma_of(double n)
-{
-    return n * NORM_U / (1 - n * NORM_U);
-}
-
-static double least(const struct norm *n)
-{
-    return n->mode.flush || n->mode.approximate ? 0x1p-125 : 0x1p-149;
-}
-
 static double depth(const struct norm *n)
 {
     return (double)((n->d + THREADS - 1) / THREADS + TREE);
-}
-
-static double division(const struct norm *n)
-{
-    return (n->mode.exact_div && !n->mode.approximate ? 1 : 5) * NORM_U;
-}
-
-/* Half the spacing of the format at x; f32 results are not rounded again. */
-static double narrowing(enum dtype d, double x)
-{
-    if (d == DTYPE_F32)
-        return 0;
-    int e, lowest = d == DTYPE_F16 ? -14 : -126;
-    frexp(x, &e);
-    return ldexp(1, (e - 1 > lowest ? e - 1 : lowest) - dtype_info(d)->fraction - 1);
 }
 
 /* --- the row ---------------------------------------------------------------------------------
@@ -113,9 +88,9 @@ static double mean_make(const struct norm *n, struct norm_row *r)
     }
     r->mean = wide_div(sum, wide_of(count));
     r->sum_error = (4 * count + 16) * 0x1p-106 * size;
-    double v = division(n);
-    r->mean_off = (gamma_of(depth(n)) * (1 + v) * size + v * fabs(r->mean.hi)) * (1 + 0x1p-30) +
-                  4 * least(n);
+    double v = roundoff_division(&n->mode);
+    r->mean_off = (roundoff_gamma(depth(n)) * (1 + v) * size + v * fabs(r->mean.hi)) * (1 + 0x1p-30) +
+                  4 * roundoff_least(&n->mode);
     double others = count > 1 ? (sum.hi - r->h[n->d - 1]) / (count - 1) : 0;
     r->lost_mean = fabs(others - r->mean.hi) * (count - 1) / count;
     return size;
@@ -137,11 +112,11 @@ void norm_row_make(const struct norm *n, const double *h, struct norm_row *ret_r
     double root = sqrt(m.hi), off = r.mean_off / root, near = r.sum_error / root;
     r.wide_error = (4 * count + 64) * 0x1p-106 + 0x1p-100 + 2 * near + near * near;
     double theta =
-        (1 + off * off) * (1 + gamma_of(depth(n) + 3)) * (1 + division(n)) * (1 + NORM_U) - 1 +
-        8 * least(n) / m.hi;
+        (1 + off * off) * (1 + roundoff_gamma(depth(n) + 3)) * (1 + roundoff_division(&n->mode)) * (1 + ROUNDOFF_U) - 1 +
+        8 * roundoff_least(&n->mode) / m.hi;
     if (theta > 0.25 && r.kind == NORM_NUMBER)
         r.kind = NORM_UNSURE;
-    r.theta = (1 + 4 * NORM_U) / sqrt(1 - fmin(theta, 0.25)) - 1;
+    r.theta = (1 + 4 * ROUNDOFF_U) / sqrt(1 - fmin(theta, 0.25)) - 1;
     double left = m.hi - a.hi * a.hi / count;
     r.lost = left > 0 ? root / sqrt(left) - 1 : 1;
     *ret_row = r;
@@ -150,58 +125,48 @@ void norm_row_make(const struct norm *n, const double *h, struct norm_row *ret_r
 /* --- elements --------------------------------------------------------------------------------
  */
 
-static struct norm_element special(double value)
-{
-    return (struct norm_element){.value = value};
-}
-
-static struct norm_element unsure(double value)
-{
-    return (struct norm_element){.value = value, .bound = INFINITY};
-}
-
-static struct norm_element number(const struct norm *n, const struct norm_row *r, int64_t i,
+static struct element number(const struct norm *n, const struct norm_row *r, int64_t i,
                                   const double *w, const double *b)
 {
     struct wide a = wide_sub(wide_of(r->h[i]), r->mean);
     struct wide part = wide_mul(wide_mul(a, r->scale), wide_of(w[i]));
     struct wide y = wide_add(part, wide_of(b ? b[i] : 0));
     double q = r->scale.hi, gain = q * fabs(w[i]), size = fabs(part.hi);
-    double three = (1 + NORM_U) * (1 + NORM_U) * (1 + NORM_U);
-    struct norm_element x = {.value = y.hi, .tail = y.lo};
+    double three = (1 + ROUNDOFF_U) * (1 + ROUNDOFF_U) * (1 + ROUNDOFF_U);
+    struct element x = {.value = y.hi, .tail = y.lo};
     x.scale = size + (b ? fabs(b[i]) : 0);
     x.error = (r->wide_error + 0x1p-100) * x.scale +
               (r->sum_error + 0x1p-100 * fabs(r->mean.hi)) * gain * 2 + 0x1p-900;
     double error = size * ((1 + r->theta) * three - 1) + r->mean_off * gain * 1.25;
-    error += least(n) * (2 + fabs(w[i]) + 2 * gain + fabs(a.hi * q)) * 1.25;
+    error += roundoff_least(&n->mode) * (2 + fabs(w[i]) + 2 * gain + fabs(a.hi * q)) * 1.25;
     if (b)
-        error += NORM_U * (fabs(y.hi) + error);
-    x.bound = (error + narrowing(n->dtype, fabs(y.hi) + error) + x.error) * (1 + 0x1p-16);
+        error += ROUNDOFF_U * (fabs(y.hi) + error);
+    x.bound = (error + roundoff_store(n->dtype, fabs(y.hi) + error) + x.error) * (1 + 0x1p-16);
     if (fabs(y.hi) + 2 * x.bound >= dtype_max(n->dtype) || gain > 0x1p120)
-        return unsure(y.hi);
+        return element_open(y.hi);
     int64_t next = (i + 1) % n->d;
     double other = n->d > 1 ? a.hi * q * w[next] + (b ? b[next] : 0) : 0;
     x.drop = fmax(fabs(y.hi - other), size * r->lost + r->lost_mean * gain);
     return x;
 }
 
-struct norm_element norm_output(const struct norm *n, const struct norm_row *r, int64_t i,
+struct element norm_output(const struct norm *n, const struct norm_row *r, int64_t i,
                                 const double *w, const double *b)
 {
     if (r->kind == NORM_NUMBER && isfinite(w[i]) && (!b || isfinite(b[i])))
         return number(n, r, i, w, b);
     if (r->kind == NORM_UNSURE || !isfinite(w[i]) || (b && !isfinite(b[i])))
-        return unsure(0);
-    return special(r->kind == NORM_NAN || isinf(r->h[i]) ? (double)NAN : 0);
+        return element_open(0);
+    return element_exact(r->kind == NORM_NAN || isinf(r->h[i]) ? (double)NAN : 0);
 }
 
-struct norm_element norm_added(const struct norm *n, double x, double r)
+struct element norm_added(const struct norm *n, double x, double r)
 {
     double h = norm_sum(n->dtype, x, r);
     if (!isfinite(h))
-        return n->mode.approximate ? unsure(h) : special(h);
+        return n->mode.approximate ? element_open(h) : element_exact(h);
     bool flushes = n->mode.flush || n->mode.approximate;
-    return (struct norm_element){.value = h,
+    return (struct element){.value = h,
                                  .bound = flushes ? 0x1p-124 : 0,
                                  .drop = fabs(r),
                                  .scale = fabs(x) + fabs(r)};

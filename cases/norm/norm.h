@@ -3,6 +3,7 @@
 #define GPUPARITY_CASES_NORM_H
 
 #include "../../harness/case.h"
+#include "../roundoff.h"
 #include "../wide.h"
 
 /* Private to the family.
@@ -34,8 +35,6 @@ int norm_b(const struct norm *n); /* layer */
 int norm_r(const struct norm *n); /* add: the residual */
 int norm_h(const struct norm *n); /* add: the sum */
 
-#define NORM_U 0x1p-24
-
 /* x + r as the family defines it: rounded twice. */
 double norm_sum(enum dtype d, double x, double r);
 
@@ -57,18 +56,14 @@ struct norm_row {
     double lost_mean;        /* the same for the mean, absolute */
 };
 
-struct norm_element {
-    double value, tail, error, bound, drop, scale;
-};
-
 void norm_row_make(const struct norm *n, const double *h, struct norm_row *ret_row);
 
 /* Element i of y; w and b are rows of d values, b NULL for rms. */
-struct norm_element norm_output(const struct norm *n, const struct norm_row *r, int64_t i,
+struct element norm_output(const struct norm *n, const struct norm_row *r, int64_t i,
                                 const double *w, const double *b);
 
 /* An element of h. */
-struct norm_element norm_added(const struct norm *n, double x, double r);
+struct element norm_added(const struct norm *n, double x, double r);
 
 /* --- oracle.c --------------------------------------------------------------------------------
  */

@@ -3,16 +3,6 @@
 
 #include <stdlib.h>
 
-static void oracle_put(struct oracle *o, int64_t at, const struct norm_element *x)
-{
-    o->value[at] = x->value;
-    o->tail[at] = x->tail;
-    o->error[at] = x->error;
-    o->bound[at] = x->bound;
-    o->drop[at] = x->drop;
-    o->scale[at] = x->scale;
-}
-
 static void row_read(const struct tensor *t, int64_t row, int64_t d, double *ret_values)
 {
     for (int64_t i = 0; i < d; i++)
@@ -22,9 +12,9 @@ static void row_read(const struct tensor *t, int64_t row, int64_t d, double *ret
 static void sums_fill(const struct norm *n, const struct tensor *const *input, struct oracle *o)
 {
     for (int64_t at = 0; at < o->count; at++) {
-        struct norm_element x =
+        struct element x =
             norm_added(n, tensor_value(input[NORM_X], at), tensor_value(input[norm_r(n)], at));
-        oracle_put(o, at, &x);
+        element_put(o, at, &x);
     }
 }
 
@@ -43,8 +33,8 @@ static void outputs_fill(const struct norm *n, const struct tensor *const *input
             h[i] = norm_sum(n->dtype, h[i], tensor_value(input[norm_r(n)], row * n->d + i));
         norm_row_make(n, h, &r);
         for (int64_t i = 0; i < n->d; i++) {
-            struct norm_element x = norm_output(n, &r, i, w, b);
-            oracle_put(o, row * n->d + i, &x);
+            struct element x = norm_output(n, &r, i, w, b);
+            element_put(o, row * n->d + i, &x);
         }
     }
 }
