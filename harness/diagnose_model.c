@@ -153,6 +153,27 @@ static int weight(const struct case_model *m)
     return m->cause == CAUSE_ORDER ? 0 : m->cause == CAUSE_CONTRACTION ? 1 : 2;
 }
 
+/* The chance that k or more of n elements come out equal where two neighbouring values are as
+ * likely as each other: what a model that has nothing to do with the side would reach. */
+static double chance_of(int64_t k, int64_t n)
+{
+    double sum = 0, whole = lgamma((double)n + 1) - (double)n * log(2);
+    for (int64_t x = k; x <= n; x++)
+        sum += exp(whole - lgamma((double)x + 1) - lgamma((double)(n - x) + 1));
+    return fmin(sum, 1);
+}
+
+/* More than another order or a contraction, which are to be expected, is said only where chance
+ * does not do as well: once in a thousand sides, all models tried counted. */
+static bool beyond_chance(const struct case_model *models, const struct fit *f, int64_t n)
+{
+    int tried = 0;
+    while (models[tried].name)
+        tried++;
+    return weight(&models[f->model]) < 2 ||
+           chance_of(llround(f->equal * (double)n), n) * tried < 1e-3;
+}
+
 /* The models that fit each side bit for bit on the differing elements, where there are some. */
 static bool claim_models(const struct diagnose_input *in, struct picked *s,
                          struct finding_out *o)
@@ -161,7 +182,8 @@ static bool claim_models(const struct diagnose_input *in, struct picked *s,
     if (!models || !in->id->family->model)
         return false;
     struct fit a = best_fit(in, in->a, s, false), b = best_fit(in, in->b, s, false);
-    if (a.model < 0 || a.model == b.model || a.equal < 0.8 || b.equal < 0.8)
+    if (a.model < 0 || a.model == b.model || a.equal < 0.8 || b.equal < 0.8 ||
+        !beyond_chance(models, &a, s->n) || !beyond_chance(models, &b, s->n))
         return false;
     bool name_b = weight(&models[b.model]) > weight(&models[a.model]);
     int named = name_b ? b.model : a.model;

@@ -521,10 +521,35 @@ START_TEST(clean_pairs)
                           o.verdict == VERDICT_DISTINGUISHABLE,
                       "%s: %s, %s", text, verdict_name(o.verdict), o.reason);
         for (int c = 0; c < o.n_claim; c++)
-            ck_assert_msg(cause_tier(o.claim[c].cause) != CAUSE_TIER_DEFECT, "%s: %s: %s", text,
-                          cause_name(o.claim[c].cause), o.claim[c].evidence);
+            ck_assert_msg(o.claim[c].cause == CAUSE_ORDER ||
+                              o.claim[c].cause == CAUSE_CONTRACTION,
+                          "%s: %s: %s", text, cause_name(o.claim[c].cause), o.claim[c].evidence);
         scene_close(&s);
     }
+}
+END_TEST
+
+/* Two orders that no model has, stored in a format that hides all but a few differences: that
+ * the exact result fits those few is chance, and no upcast. */
+START_TEST(few_differences_accuse_nobody)
+{
+    int differing = 0;
+    for (int i = 0; i < 150; i++) {
+        char text[128];
+        snprintf(text, sizeof text, "gemm/naive:dtype=f16,m=40,n=30,k=40,seed=%d,mode=approx", i);
+        struct scene s;
+        struct finding_out o;
+        scene_open(&s, text);
+        compute(&s, backward, NEAREST, &s.a);
+        compute(&s, interleaved, NEAREST, &s.b);
+        judge(&s, &o);
+        differing += o.verdict != VERDICT_SAME;
+        ck_assert_msg(o.verdict == VERDICT_SAME || primary(&o) == CAUSE_ORDER ||
+                          primary(&o) == CAUSE_CONTRACTION,
+                      "%s: %s", text, o.n_claim ? o.claim[0].evidence : "no cause");
+        scene_close(&s);
+    }
+    ck_assert_int_gt(differing, 50);
 }
 END_TEST
 
@@ -535,6 +560,8 @@ int main(void)
     suite_add_tcase(s, c);
     tcase_add_test(c, every_animal_of_the_zoo);
     tcase_add_test(c, clean_pairs);
+    tcase_add_test(c, few_differences_accuse_nobody);
+    tcase_set_timeout(c, 60);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r);
