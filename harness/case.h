@@ -77,6 +77,7 @@ struct case_tensor {
     enum dist dist; /* IN and INOUT: how it is filled; OUT starts as poison */
     int axis;       /* the contracted dimension, see fill_tensor */
     bool zeroed;    /* OUT that the computation adds into: starts as zeros instead of poison */
+    bool sequence;  /* dimension 0 is one step after the other, of one computation */
 };
 
 enum case_arg_kind { CASE_ARG_TENSOR, CASE_ARG_I32, CASE_ARG_I64, CASE_ARG_F32 };

@@ -154,6 +154,16 @@ static void choose_elements(struct finding_out *o, const struct tensor *a,
     fill_element(&o->first, a, b, oracle, first);
 }
 
+static enum err draw_output(const struct tensor *a, const struct tensor *b,
+                            const struct oracle *oracle, bool sequence, struct finding_out *o,
+                            struct errinfo *e)
+{
+    o->charts = malloc(sizeof *o->charts);
+    if (!o->charts)
+        return err_set(e, ERR_NOMEM, "no memory for the plots");
+    return charts_make(a, b, oracle, sequence, o->charts, e);
+}
+
 static enum err compare_output(const struct job *j, struct unit *u, int which,
                                struct finding *f, struct errinfo *e)
 {
@@ -182,6 +192,8 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
         verdict_output(f, o);
         const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle};
         err = diagnose_output(&d, o, e);
+        if (!err && j->options->charts)
+            err = draw_output(a, b, &oracle, want->sequence, o, e);
         if (!err && j->options->known)
             known_output(j->options->known, &j->sides, f, a, b, o);
         f->n_out++;

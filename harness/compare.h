@@ -16,6 +16,7 @@ struct compare_options {
     int threads; /* 0: as many as there are cores */
     bool common; /* cases that only one side has are left out instead of an error */
     bool strict;
+    bool charts;               /* somebody draws: finding_out.charts */
     const struct known *known; /* accepted differences; NULL: none */
     const char *only;          /* judge the case of this id alone; NULL: all */
 };

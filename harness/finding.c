@@ -32,6 +32,8 @@ bool verdict_fails(enum verdict v, bool strict)
 
 void finding_release(struct finding *f)
 {
+    for (int i = 0; i < f->n_out; i++)
+        free(f->out[i].charts);
     free(f->out);
     memset(f, 0, sizeof *f);
 }

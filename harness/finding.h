@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "cause.h"
+#include "charts.h"
 #include "record.h"
 #include "stats.h"
 
@@ -41,6 +42,7 @@ struct finding_out {
     struct cause_claim claim[CAUSE_CLAIMS_MAX];
     struct finding_element worst,
         first; /* of the worse side; of the pair when both are right */
+    struct charts *charts; /* owned; NULL: nobody draws */
 };
 
 struct finding {

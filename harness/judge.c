@@ -15,6 +15,7 @@ enum { JUDGE_REPORTS_MAX = OPTIONS_TEXTS_MAX + 1, JUDGE_DETAILS = 5 };
 struct sinks {
     int count;
     struct report *report[JUDGE_REPORTS_MAX];
+    bool charts; /* one of them draws */
 };
 
 static enum err sinks_finding(void *context, const struct finding *f, struct errinfo *e)
@@ -61,18 +62,26 @@ static enum err find_reporter_for(const char *path, const struct reporter **ret_
                    endings);
 }
 
+static enum err sinks_add(struct sinks *s, const struct reporter *r, const char *path,
+                          const struct report_options *ro, const struct finding_sides *sides,
+                          struct errinfo *e)
+{
+    TRY(report_open(r, path, ro, sides, &s->report[s->count], e));
+    s->count++;
+    s->charts |= r->charts;
+    return ERR_OK;
+}
+
 static enum err sinks_open(struct sinks *s, const struct report_options *ro,
                            const struct finding_sides *sides, const struct options *o,
                            const char *format, const char *output, struct errinfo *e)
 {
     const struct reporter *r;
     TRY(find_reporter(format, &r, e));
-    TRY(report_open(r, output, ro, sides, &s->report[s->count], e));
-    s->count++;
+    TRY(sinks_add(s, r, output, ro, sides, e));
     for (int i = 0; i < o->reports.count; i++) {
         TRY(find_reporter_for(o->reports.item[i], &r, e));
-        TRY(report_open(r, o->reports.item[i], ro, sides, &s->report[s->count], e));
-        s->count++;
+        TRY(sinks_add(s, r, o->reports.item[i], ro, sides, e));
     }
     return ERR_OK;
 }
@@ -145,7 +154,11 @@ static enum err judge_into(struct sinks *s, const struct compare_run *a,
     struct known known;
     TRY(judge_known(o, &known, e));
     struct compare_options co = {
-        .threads = o->threads, .common = o->common, .strict = o->strict, .known = &known};
+        .threads = o->threads,
+        .common = o->common,
+        .strict = o->strict,
+        .charts = s->charts,
+        .known = &known};
     enum err err = compare_runs(a, b, &co, sinks_finding, s, ret_tally, e);
     known_release(&known);
     if (err)

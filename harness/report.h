@@ -30,6 +30,7 @@ struct reporter {
      * stays readable, and its last line tells whether it is whole. The others appear whole or
      * not. */
     bool stream;
+    bool charts;       /* draws finding_out.charts, where they are there */
     size_t state_size; /* zeroed, allocated by report_open */
     enum err (*begin)(void *state, FILE *out, const struct report_options *o,
                       const struct finding_sides *sides, struct errinfo *e);

@@ -26,7 +26,8 @@
             if (body.hidden === ok) body.hidden = !ok;
             n += ok;
         });
-        shown.textContent = n === bodies.length ? n + ' cases' : n + ' of ' + bodies.length + ' cases';
+        shown.textContent = (n === bodies.length ? '' : n + ' of ') + bodies.length +
+            (bodies.length === 1 ? ' case' : ' cases');
     }
     function place(order) {
         var all = document.createDocumentFragment();

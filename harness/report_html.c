@@ -170,6 +170,7 @@ const struct reporter reporter_html = {
     .name = "html",
     .extension = ".html",
     .summary = "one page for the browser, with plots",
+    .charts = true,
     .state_size = sizeof(struct html_state),
     .begin = html_begin,
     .finding = html_finding,

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "quote.h"
+#include "report_html_chart.h"
+#include "report_html_map.h"
 #include "report_html_plot.h"
 #include "report_html_word.h"
 #include "ulp.h"
@@ -249,6 +251,45 @@ static void put_plots(const struct view *v, const struct finding_sides *sides)
     fputs("</figure>\n", v->out);
 }
 
+static void put_steps(const struct view *v)
+{
+    const struct charts *c = v->o->charts;
+    if (!c->points)
+        return;
+    fprintf(v->out, "<figure><figcaption><b>From step to step</b>: %s%s</figcaption>",
+            dtype_info(v->o->dtype)->kind == DTYPE_KIND_CODE
+                ? "share of codes that are not the reference's"
+                : "norm of the error by the norm of the reference",
+            v->two ? "; dotted: B against A" : "");
+    if (!chart_drift(v->out, c, v->two))
+        fputs("<p class=\"dim\">Every step is exact.</p>", v->out);
+    fputs("</figure>\n", v->out);
+}
+
+static void put_magnitude(const struct view *v)
+{
+    if (!v->o->charts)
+        return;
+    fputs("<figure>", v->out);
+    if (chart_magnitude(v->out, v->o->charts, v->two))
+        fprintf(v->out,
+                "<figcaption><b>Error against magnitude</b>: ULP, from the median up to the "
+                "worst element%s; red: the loosest bound, above it is wrong.</figcaption>",
+                v->two ? ", A as an area, B dashed" : "");
+    fputs("</figure>\n", v->out);
+}
+
+static void put_charts(const struct view *v)
+{
+    const struct charts *c = v->o->charts;
+    if (!c)
+        return;
+    put_steps(v);
+    map_codes(v->out, c, !v->one_sided);
+    if (*html_tone(v->o->verdict, true) != 'g')
+        map_places(v->out, c, v->two);
+}
+
 size_t html_out_put(FILE *out, const struct finding_out *o, const char *said, bool one_sided,
                     const struct finding_sides *sides)
 {
@@ -259,10 +300,13 @@ size_t html_out_put(FILE *out, const struct finding_out *o, const char *said, bo
     size_t cut = (size_t)ftello(out);
     fputs("<div class=\"two\"><div class=\"scroll\">", out);
     put_figures(&v);
-    fputs("</div><div>", out);
-    put_plots(&v, sides);
     if (v.two)
         put_pair(&v, &o->stats.pair);
-    fputs("</div></div>\n", out);
+    fputs("</div><div>", out);
+    put_plots(&v, sides);
+    put_magnitude(&v);
+    fputs("</div></div>\n<div class=\"two\">", out);
+    put_charts(&v);
+    fputs("</div>\n", out);
     return cut;
 }

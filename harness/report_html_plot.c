@@ -6,6 +6,8 @@
 #include <stdlib.h>
 
 #include "quote.h"
+#include "report_html_word.h"
+#include "ulp.h"
 
 /* User units. */
 enum {
@@ -110,35 +112,13 @@ static void put_cumulated(FILE *out, const struct axis *x, const double *share,
     fputs("\"/>", out);
 }
 
-static void put_superscript(FILE *out, int n)
-{
-    static const char *const digit[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
-                                        "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
-    if (n < 0)
-        fputs("\u207b", out);
-    n = abs(n);
-    if (n >= 10)
-        fputs(digit[n / 10 % 10], out);
-    fputs(digit[n % 10], out);
-}
-
-static void put_power(FILE *out, int exponent)
-{
-    if (exponent >= -2 && exponent <= 13) {
-        fprintf(out, "%g", ldexp(1, exponent));
-        return;
-    }
-    fputs("2", out);
-    put_superscript(out, exponent);
-}
-
 static void put_tick(FILE *out, const struct axis *x, int exponent, bool negative)
 {
     int middle = x->slots / 2, away = exponent - x->low;
     double at = slot_x(x, negative ? middle - away : middle + 1 + away);
     fprintf(out, "<path class=\"t\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\">%s", at, FOOT,
             FOOT + 4, at, FOOT + 15, negative ? "\u2212" : "");
-    put_power(out, exponent);
+    html_power(out, exponent);
     fputs("</text>", out);
 }
 
@@ -208,7 +188,7 @@ static void put_bar(FILE *out, const struct distribution *d, char side, int y)
 {
     double worst = fmax(fabs(d->minimum), fabs(d->maximum));
     char text[QUOTE_NUMBER_MAX];
-    quote_human(text, worst);
+    quote_human(text, worst < ULP_ERROR_MAX ? worst : INFINITY);
     double end = worst >= 0 ? bound_x(worst) : LEFT;
     fprintf(out,
             "<text class=\"y\" x=\"%d\" y=\"%d\">%c</text>"

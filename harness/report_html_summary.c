@@ -14,6 +14,21 @@ static int64_t agreeing(const struct finding_tally *t)
            t->verdicts[VERDICT_WITHIN_LIMITS];
 }
 
+/* What is accepted is no news; only the rest deserves a look. */
+static void put_nothing_fails(FILE *out, const struct finding_tally *t, int64_t ran)
+{
+    int64_t known = t->verdicts[VERDICT_KNOWN], look = ran - agreeing(t) - known;
+    int64_t n = look ? look : known;
+    fputs("Nothing fails, ", out);
+    html_count(out, n);
+    fputs(" of ", out);
+    html_count(out, ran);
+    fprintf(out, " case%s %s.", ran == 1 ? "" : "s",
+            look     ? n == 1 ? "deserves a look" : "deserve a look"
+            : n == 1 ? "differs as known"
+                     : "differ as known");
+}
+
 void summary_sentence(FILE *out, const struct finding_tally *t)
 {
     const char *plural = t->count == 1 ? "" : "s";
@@ -34,10 +49,7 @@ void summary_sentence(FILE *out, const struct finding_tally *t)
             fputs(" cases that ran agree.", out);
         }
     } else {
-        fputs("Nothing fails, ", out);
-        html_count(out, ran - agreeing(t));
-        fprintf(out, " of %" PRId64 " case%s deserve%s a look.", ran, ran == 1 ? "" : "s",
-                ran - agreeing(t) == 1 ? "s" : "");
+        put_nothing_fails(out, t, ran);
     }
 }
 
@@ -82,6 +94,11 @@ void summary_explain(FILE *out, const struct finding_tally *t,
         put_part(out, &any, v[VERDICT_WITHIN_LIMITS], " within your limits",
                  " within your limits");
         fputs(". ", out);
+    }
+    if (v[VERDICT_KNOWN]) {
+        html_count(out, v[VERDICT_KNOWN]);
+        fprintf(out, " differ%s exactly as the list of known differences says. ",
+                v[VERDICT_KNOWN] == 1 ? "s" : "");
     }
     if (confound) {
         fputs("In ", out);

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "quote.h"
@@ -49,6 +50,28 @@ void html_number_cell(FILE *out, double x)
     else
         fprintf(out, "<td class=\"n\" data-n=\"%.6g\">%s</td>",
                 isinf(x) ? copysign(DBL_MAX, x) : x, text);
+}
+
+static void put_superscript(FILE *out, int n)
+{
+    static const char *const digit[] = {"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                                        "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+    if (n < 0)
+        fputs("\u207b", out);
+    n = abs(n);
+    if (n >= 10)
+        fputs(digit[n / 10 % 10], out);
+    fputs(digit[n % 10], out);
+}
+
+void html_power(FILE *out, int exponent)
+{
+    if (exponent >= -2 && exponent <= 13) {
+        fprintf(out, "%g", ldexp(1, exponent));
+        return;
+    }
+    fputs("2", out);
+    put_superscript(out, exponent);
 }
 
 void html_share(FILE *out, int64_t part, int64_t whole)

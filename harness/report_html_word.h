@@ -21,6 +21,9 @@ void html_count(FILE *out, int64_t n);
 /* "<td data-n=...>": a cell of a number, sorted by it; NaN sorts last. */
 void html_number_cell(FILE *out, double x);
 
+/* 2 to the exponent: as a number where that is short, else "2" and superscripts. */
+void html_power(FILE *out, int exponent);
+
 /* A share of a whole, "99.98 %": never rounded to 100 or 0 when it is not. */
 void html_share(FILE *out, int64_t part, int64_t whole);
 

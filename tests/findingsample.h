@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "report.h"
+#include "ulp.h"
 
 /* Findings made by hand, for reporters: errors drawn from a small generator, their statistics
  * counted here in the plainest way. */
@@ -108,6 +109,41 @@ static inline void sample_element(struct finding_element *x, int64_t index)
                                   .shown = true};
 }
 
+/* Errors that fall with the magnitude, one wrong corner in B, 20 steps that drift apart, codes
+ * that go up by one. */
+static inline void sample_charts(struct charts *c, bool wrong)
+{
+    *c = (struct charts){.n_band = 20, .exponent = -14, .width = 1, .rows = 16, .columns = 32};
+    c->line = c->lines = 64;
+    c->row_step = 4;
+    c->column_step = 2;
+    for (int k = 0; k < c->n_band; k++) {
+        c->bound[k] = ldexp(6, 12 - k);
+        for (int s = 0; s < 2; s++)
+            c->band[s][k] = (struct charts_band){k == 3 ? 0 : 100, ldexp(0.25, 10 - k + s),
+                                                 ldexp(4, 10 - k + (s && wrong ? 9 : 0))};
+    }
+    for (int r = 0; r < c->rows; r++)
+        for (int k = 0; k < c->columns; k++) {
+            c->used[0][r][k] = k % 3 ? 0.1f : 0.4f;
+            c->used[1][r][k] = wrong && r > 11 && k > 20 ? k > 28 ? INFINITY : 30 : 0.3f;
+            c->differ[r][k] = (float)(k % 5) / 5;
+        }
+    c->steps = c->points = 20;
+    c->step_width = 1;
+    for (int i = 0; i < c->points; i++)
+        for (int k = 0; k < 3; k++)
+            c->drift[k][i] = 1e-7 * (1 + i * k);
+    c->codes = 256;
+    c->code_columns = CHARTS_CODES;
+    for (int k = 0; k < CHARTS_CODES; k++) {
+        c->code_count[k] = 100;
+        c->move[CHARTS_FAR + 1][k] = k % 4 ? 0 : 1 + k / 2;
+        c->moved += c->move[CHARTS_FAR + 1][k];
+    }
+    c->top[0] = (struct charts_move){17, 18, 31};
+}
+
 static inline void sample_out(struct finding_out *o, enum verdict v, uint64_t seed)
 {
     bool a = v == VERDICT_A_WRONG || v == VERDICT_BOTH_WRONG;
@@ -139,6 +175,8 @@ static inline void sample_out(struct finding_out *o, enum verdict v, uint64_t se
                             .wasserstein = 0.012};
     if (v == VERDICT_SAME)
         return;
+    o->charts = malloc(sizeof *o->charts);
+    sample_charts(o->charts, b);
     o->stats.pair.ulp = o->stats.b.ulp;
     sample_element(&o->worst, 77);
     sample_element(&o->first, 3);
@@ -250,6 +288,13 @@ static inline void sample_hostile(struct finding *f)
     o->worst.value = NAN;
     o->worst.bound = INFINITY;
     o->first.value_a = -INFINITY;
+    if (o->charts) {
+        o->charts->band[0][0] = (struct charts_band){1, NAN, INFINITY};
+        o->charts->band[1][1] = (struct charts_band){1, 0, ULP_ERROR_MAX};
+        o->charts->drift[0][0] = INFINITY;
+        o->charts->drift[1][1] = NAN;
+        o->charts->used[0][0][0] = NAN;
+    }
     o->first.bound = 0;
 }
 

@@ -29,8 +29,12 @@ addEventListener('load', () => {
     return a.left < b.left - 2 || a.right > b.right + 2 || a.bottom > b.bottom + 2 || a.top < b.top - 2; })
     .map(t => t.textContent).slice(0, 5);
   found.plots = all('svg').length;
-  found.ink = all('svg').filter(s => s.querySelector('path.a') &&
-    s.querySelector('path.a').getBoundingClientRect().width > 20).length;
+  const drawn = p => { const r = p.getBoundingClientRect(); return r.width > 4 && r.height + r.width > 20; };
+  found.ink = all('svg').filter(s => [...s.querySelectorAll('.a, .m1, .m2, .m3, .m4, .m5, .m6')].some(drawn)).length;
+  found.kinds = ['signed error', 'bound', 'magnitude', 'each step', 'Which codes', 'Map of the output, B']
+    .filter(k => !all('svg').some(s => s.getAttribute('aria-label').includes(k)));
+  found.nan = all('svg path, svg text, svg g').filter(p => /nan|inf/i.test(p.getAttribute('d') || '') ||
+    /nan/i.test(p.getAttribute('transform') || '')).length;
   found.cases = all('#cases > tbody').length;
   found.js = d.documentElement.className;
   found.background = w.getComputedStyle(d.body).backgroundColor;
@@ -97,6 +101,7 @@ def probe(report, folder, width, scheme):
     expect(found['wide'] <= 0 and not found['over'], where, 'overflows', found['wide'], found['over'])
     expect(not found['texts'], where, 'text outside its plot', found['texts'])
     expect(found['plots'] > 0 and found['ink'] == found['plots'], where, 'plots', found)
+    expect(not found['kinds'] and not found['nan'], where, 'no such plots, or numbers that are none', found)
     expect(found['sorted'] and found['reversed'] and found['picked'] and
            re.fullmatch(r'\d+ of %d cases' % found['cases'], found['shown']), where, 'sort, filter', found)
     expect(found['open'] == 0 and found['named'], where, 'fold, names of controls', found)

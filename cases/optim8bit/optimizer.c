@@ -89,6 +89,9 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
         plan_states8(id, p);
     plan_tensor(p, "rate", TENSOR_IN, DTYPE_F32, 2, rates, DIST_ZERO);
 
+    for (int i = 0; i < p->n_tensor; i++)
+        p->tensor[i].sequence = rows > 1;
+
     snprintf(entry, sizeof entry, "%s_%s", id->variant->name, dtype_info(s.d)->name);
     struct case_launch *l = plan_launch(p, entry, (n + WALK_SIZE - 1) / WALK_SIZE, WALK_SIZE);
     l->grid[1] = run ? 1 : (uint32_t)rows;
