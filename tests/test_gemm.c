@@ -7,45 +7,8 @@
 #include <string.h>
 
 #include "../cases/gemm/gemm.h"
-#include "caseid.h"
 #include "kerneltext.h"
-
-/* A case with everything that belongs to it. */
-struct whole {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor input[CASE_TENSOR_MAX];
-    const struct tensor *at[CASE_TENSOR_MAX]; /* NULL for OUT, as the oracle takes them */
-};
-
-static void whole_init(struct whole *w, const char *text)
-{
-    struct errinfo e = {0};
-    memset(w, 0, sizeof *w);
-    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
-    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
-    for (int i = 0; i < w->plan.n_tensor; i++) {
-        if (w->plan.tensor[i].role == TENSOR_OUT)
-            continue;
-        ck_assert_msg(!case_input(&w->id, &w->plan, i, &w->input[i], &e), "%s", e.text);
-        w->at[i] = &w->input[i];
-    }
-}
-
-static void whole_release(struct whole *w)
-{
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        tensor_release(&w->input[i]);
-}
-
-static struct oracle oracle_of(const struct whole *w, int which, int threads)
-{
-    struct oracle o;
-    struct errinfo e = {0};
-    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, w->at, which, threads, &o, &e), "%s",
-                  e.text);
-    return o;
-}
+#include "whole.h"
 
 /* Element (i, l) of matrix z, contracted index l, looked up apart from the family's formulas.
  */
@@ -328,7 +291,7 @@ START_TEST(reference_is_exact_within_its_error)
     struct gemm g;
     whole_init(&w, exact_ids[_i]);
     gemm_decode(&w.id, &g);
-    struct oracle o = oracle_of(&w, GEMM_C, 1);
+    struct oracle o = whole_oracle_at(&w, GEMM_C, 1);
     ck_assert_int_eq(o.count, g.batch * g.m * g.n);
     mpfr_t sum, magnitude;
     mpfr_inits2(EXACT_BITS, sum, magnitude, (mpfr_ptr)0);
@@ -357,7 +320,7 @@ START_TEST(partial_sums_are_exact_within_their_error)
     gemm_decode(&w.id, &g);
     bool narrow = g.sums == GEMM_NARROW;
     int64_t count = g.batch * g.m * g.n, chunk = narrow ? (g.k + g.split - 1) / g.split : g.k;
-    struct oracle o = oracle_of(&w, GEMM_SUM, 2);
+    struct oracle o = whole_oracle_at(&w, GEMM_SUM, 2);
     ck_assert_int_eq(o.count, narrow ? g.split * count : count);
     mpfr_t sum, magnitude;
     mpfr_inits2(EXACT_BITS, sum, magnitude, (mpfr_ptr)0);
@@ -376,9 +339,9 @@ START_TEST(reference_does_not_depend_on_threads)
 {
     struct whole w;
     whole_init(&w, "gemm/naive:m=37,n=45,k=60,dist=special,beta=0.5");
-    struct oracle one = oracle_of(&w, GEMM_C, 1);
+    struct oracle one = whole_oracle_at(&w, GEMM_C, 1);
     for (int threads = 2; threads < 80; threads += 19) {
-        struct oracle more = oracle_of(&w, GEMM_C, threads);
+        struct oracle more = whole_oracle_at(&w, GEMM_C, threads);
         size_t size = (size_t)one.count * sizeof(double);
         ck_assert(!memcmp(one.value, more.value, size) && !memcmp(one.tail, more.tail, size));
         ck_assert(!memcmp(one.bound, more.bound, size) && !memcmp(one.drop, more.drop, size));
@@ -400,7 +363,7 @@ START_TEST(cases_have_power)
         struct whole w;
         caseid_print(&l.id[n], text);
         whole_init(&w, text);
-        struct oracle o = oracle_of(&w, GEMM_C, 2);
+        struct oracle o = whole_oracle_at(&w, GEMM_C, 2);
         int64_t caught = 0, judged = 0;
         for (int64_t i = 0; i < o.count; i++) {
             judged += isfinite(o.bound[i]);

@@ -8,56 +8,11 @@
 #include <string.h>
 
 #include "../cases/optim8bit/optim8bit.h"
-#include "caseid.h"
+#include "whole.h"
 
 /* Blockwise quantization: the book, the reference of codes and the witness rule. What is
  * expected is worked out here by other means: exhaustive search for the nearest value with
  * integers and MPFR, not by sorted boundaries. */
-
-struct whole {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor input[CASE_TENSOR_MAX];
-    const struct tensor *at[CASE_TENSOR_MAX];
-};
-
-static void whole_init(struct whole *w, const char *text)
-{
-    struct errinfo e = {0};
-    memset(w, 0, sizeof *w);
-    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
-    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
-    for (int i = 0; i < w->plan.n_tensor; i++) {
-        if (w->plan.tensor[i].role == TENSOR_OUT)
-            continue;
-        ck_assert_msg(!case_input(&w->id, &w->plan, i, &w->input[i], &e), "%s", e.text);
-        w->at[i] = &w->input[i];
-    }
-}
-
-static void whole_release(struct whole *w)
-{
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        tensor_release(&w->input[i]);
-}
-
-static int find(const struct whole *w, const char *name)
-{
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        if (!strcmp(w->plan.tensor[i].name, name))
-            return i;
-    ck_abort_msg("no tensor %s", name);
-    return -1;
-}
-
-static struct oracle oracle_of(const struct whole *w, const char *name)
-{
-    struct oracle o;
-    struct errinfo e = {0};
-    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, w->at, find(w, name), 1, &o, &e),
-                  "%s", e.text);
-    return o;
-}
 
 /* --- books -----------------------------------------------------------------------------------
  */
@@ -200,9 +155,9 @@ START_TEST(quantize_follows_the_definition)
     };
     struct whole w;
     whole_init(&w, ids[_i]);
-    struct oracle absmax = oracle_of(&w, "absmax"), code = oracle_of(&w, "code"),
-                  y = oracle_of(&w, "y");
-    const struct tensor *x = w.at[find(&w, "x")];
+    struct oracle absmax = whole_oracle(&w, "absmax"), code = whole_oracle(&w, "code"),
+                  y = whole_oracle(&w, "y");
+    const struct tensor *x = whole_in(&w, "x");
     struct book b;
     book_make(book_of(&w.id), &b);
     int64_t block = w.id.value[P_BLOCK].i;
@@ -235,12 +190,12 @@ START_TEST(special_blocks)
 {
     struct whole w;
     whole_init(&w, "optim8bit/quantize:n=96,block=32");
-    struct tensor *x = &w.input[find(&w, "x")];
+    struct tensor *x = &w.input[whole_find(&w, "x")];
     for (int i = 0; i < 96; i++)
         tensor_set_bits(x, i, i < 32 ? 0 : i < 64 ? 0x7fc00000 : 0x3f800000);
     tensor_set_bits(x, 70, 0x7f800000);
-    struct oracle absmax = oracle_of(&w, "absmax"), code = oracle_of(&w, "code"),
-                  y = oracle_of(&w, "y");
+    struct oracle absmax = whole_oracle(&w, "absmax"), code = whole_oracle(&w, "code"),
+                  y = whole_oracle(&w, "y");
     ck_assert(absmax.value[0] == 0 && absmax.value[1] == -FLT_MAX && isinf(absmax.value[2]));
     ck_assert(code.value[3] == 0 && code.value[40] == 0 && code.value[70] == 0);
     ck_assert(code.value[65] == 127 && isnan(y.value[65]) && y.value[3] == 0);
@@ -266,8 +221,8 @@ START_TEST(witnesses_cover_a_reciprocal_off_by_two_ulp)
     };
     struct whole w;
     whole_init(&w, ids[_i]);
-    struct oracle code = oracle_of(&w, "code"), absmax = oracle_of(&w, "absmax");
-    const struct tensor *x = w.at[find(&w, "x")];
+    struct oracle code = whole_oracle(&w, "code"), absmax = whole_oracle(&w, "absmax");
+    const struct tensor *x = whole_in(&w, "x");
     struct book b;
     book_make(book_of(&w.id), &b);
     int64_t block = w.id.value[P_BLOCK].i, flips = 0, witnessed = 0;
@@ -307,9 +262,9 @@ START_TEST(witnesses_of_packed_codes)
     };
     struct whole w;
     whole_init(&w, ids[_i]);
-    struct oracle code = oracle_of(&w, "code"), absmax = oracle_of(&w, "absmax"),
-                  y = oracle_of(&w, "y");
-    const struct tensor *x = w.at[find(&w, "x")];
+    struct oracle code = whole_oracle(&w, "code"), absmax = whole_oracle(&w, "absmax"),
+                  y = whole_oracle(&w, "y");
+    const struct tensor *x = whole_in(&w, "x");
     struct book b;
     book_make(book_of(&w.id), &b);
     int64_t block = w.id.value[P_BLOCK].i, flips = 0;
@@ -351,7 +306,7 @@ START_TEST(no_freedom_with_exact_division)
 {
     struct whole w;
     whole_init(&w, "optim8bit/quantize:n=5000,block=64,dtype=bf16,dist=ties");
-    struct oracle code = oracle_of(&w, "code");
+    struct oracle code = whole_oracle(&w, "code");
     for (int64_t i = 0; i < code.count; i++)
         ck_assert(code.bound[i] == 0 && code.drop[i] == 1);
     oracle_release(&code);

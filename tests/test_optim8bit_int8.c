@@ -7,57 +7,9 @@
 #include <string.h>
 
 #include "../cases/optim8bit/optim8bit.h"
-#include "caseid.h"
+#include "whole.h"
 
 /* LLM.int8 and the 4-bit GEMV: references by other routes, bounds against simulated devices. */
-
-struct whole {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor input[CASE_TENSOR_MAX];
-    const struct tensor *at[CASE_TENSOR_MAX];
-};
-
-static void whole_init(struct whole *w, const char *text)
-{
-    struct errinfo e = {0};
-    memset(w, 0, sizeof *w);
-    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
-    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
-    for (int i = 0; i < w->plan.n_tensor; i++) {
-        if (w->plan.tensor[i].role == TENSOR_OUT)
-            continue;
-        ck_assert_msg(!case_input(&w->id, &w->plan, i, &w->input[i], &e), "%s", e.text);
-        w->at[i] = &w->input[i];
-    }
-}
-
-static void whole_release(struct whole *w)
-{
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        tensor_release(&w->input[i]);
-}
-
-static const struct tensor *in(const struct whole *w, const char *name)
-{
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        if (!strcmp(w->plan.tensor[i].name, name))
-            return w->at[i];
-    ck_abort_msg("no tensor %s", name);
-    return NULL;
-}
-
-static struct oracle oracle_of(const struct whole *w, const char *name)
-{
-    struct oracle o = {0};
-    struct errinfo e = {0};
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        if (!strcmp(w->plan.tensor[i].name, name))
-            ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, w->at, i, 1, &o, &e), "%s",
-                          e.text);
-    ck_assert_ptr_nonnull(o.value);
-    return o;
-}
 
 /* round(127 x / max) in integers: x and max of f16 are whole multiples of 2^-24. */
 static long exact_code(double x, double most)
@@ -77,8 +29,8 @@ START_TEST(integers_are_those_of_the_exact_quotient)
                                       "optim8bit/int8:m=20,n=5,k=300,dist=lognormal"};
     struct whole w;
     whole_init(&w, ids[_i]);
-    struct oracle q = oracle_of(&w, "qa"), stat = oracle_of(&w, "stat_a");
-    const struct tensor *a = in(&w, "a");
+    struct oracle q = whole_oracle(&w, "qa"), stat = whole_oracle(&w, "stat_a");
+    const struct tensor *a = whole_in(&w, "a");
     int off = 0;
     for (int row = 0; row < 20; row++) {
         double most = 0;
@@ -106,9 +58,9 @@ START_TEST(products_are_exact_and_epilogue_follows)
 {
     struct whole w;
     whole_init(&w, "optim8bit/int8:m=9,n=11,k=257,threshold=1.5");
-    struct oracle qa = oracle_of(&w, "qa"), qw = oracle_of(&w, "qw"),
-                  acc = oracle_of(&w, "acc"), y = oracle_of(&w, "y"),
-                  sa = oracle_of(&w, "stat_a"), sw = oracle_of(&w, "stat_w");
+    struct oracle qa = whole_oracle(&w, "qa"), qw = whole_oracle(&w, "qw"),
+                  acc = whole_oracle(&w, "acc"), y = whole_oracle(&w, "y"),
+                  sa = whole_oracle(&w, "stat_a"), sw = whole_oracle(&w, "stat_w");
     mpfr_t x, f;
     mpfr_inits2(24, x, f, NULL);
     for (int i = 0; i < 9; i++)
@@ -123,14 +75,14 @@ START_TEST(products_are_exact_and_epilogue_follows)
             mpfr_set_flt(f, 6.200012e-05f, MPFR_RNDN);
             mpfr_t b;
             mpfr_init2(b, 24);
-            mpfr_set_d(b, tensor_value(in(&w, "bias"), j), MPFR_RNDN);
+            mpfr_set_d(b, tensor_value(whole_in(&w, "bias"), j), MPFR_RNDN);
             mpfr_fma(x, x, f, b, MPFR_RNDN);
             double want =
                 dtype_value(DTYPE_F16, dtype_round(DTYPE_F16, mpfr_get_d(x, MPFR_RNDN)));
             ck_assert(y.value[i * 11 + j] == want && y.bound[i * 11 + j] == 0);
             mpfr_clear(b);
         }
-    const struct tensor *a = in(&w, "a");
+    const struct tensor *a = whole_in(&w, "a");
     for (int i = 0; i < 9 * 257; i++)
         if (fabs(tensor_value(a, i)) >= 1.5)
             ck_assert(qa.value[i] == 0);
@@ -150,14 +102,14 @@ START_TEST(flips_are_witnessed_and_carried_into_sums)
 {
     struct whole w;
     whole_init(&w, "optim8bit/int8:m=12,n=10,k=500,dist=ties,mode=fastdiv");
-    struct oracle qa = oracle_of(&w, "qa"), qw = oracle_of(&w, "qw"),
-                  acc = oracle_of(&w, "acc"), sa = oracle_of(&w, "stat_a"),
-                  sw = oracle_of(&w, "stat_w");
+    struct oracle qa = whole_oracle(&w, "qa"), qw = whole_oracle(&w, "qw"),
+                  acc = whole_oracle(&w, "acc"), sa = whole_oracle(&w, "stat_a"),
+                  sw = whole_oracle(&w, "stat_w");
     static long a[12 * 500], b[10 * 500];
     int flips = 0;
     for (int side = 0; side < 2; side++) {
         struct oracle *q = side ? &qw : &qa, *s = side ? &sw : &sa;
-        const struct tensor *x = in(&w, side ? "w" : "a");
+        const struct tensor *x = whole_in(&w, side ? "w" : "a");
         for (int i = 0; i < (side ? 10 : 12) * 500; i++) {
             float r = 127 / (float)s->value[i / 500];
             r = i / 500 % 2 ? nextafterf(r, 1000) : nextafterf(r, 0);
@@ -203,11 +155,11 @@ static float device_row(const struct whole *w, enum dtype d, int row, int k, int
     book_make(book_of(&w->id), &b);
     for (int l = 0; l < k; l++) {
         int at = row * k + l;
-        int code = (int)(tensor_bits(in(w, "code"), at / 2) >> (at % 2 ? 0 : 4) & 15);
-        float scale = rounded(d, (float)tensor_value(in(w, "absmax"), at / block));
+        int code = (int)(tensor_bits(whole_in(w, "code"), at / 2) >> (at % 2 ? 0 : 4) & 15);
+        float scale = rounded(d, (float)tensor_value(whole_in(w, "absmax"), at / block));
         volatile float v = rounded(d, b.value[code]) * scale;
         v = rounded(d, v);
-        float a = (float)tensor_value(in(w, "a"), l);
+        float a = (float)tensor_value(whole_in(w, "a"), l);
         uint64_t r = rng_bits(key, (uint64_t)at, 0);
         volatile float p = a * v;
         p = rounded(d, p);
@@ -228,7 +180,7 @@ START_TEST(gemv_bounds_hold_and_are_not_idle)
     };
     struct whole w;
     whole_init(&w, ids[_i]);
-    struct oracle o = oracle_of(&w, "y");
+    struct oracle o = whole_oracle(&w, "y");
     double used = 0;
     for (int repeat = 0; repeat < 20; repeat++)
         for (int row = 0; row < 64; row++) {

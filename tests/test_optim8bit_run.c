@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../cases/optim8bit/optim8bit.h"
-#include "caseid.h"
+#include "whole.h"
 
 /* 8-bit AdamW over many steps, once more in plain loops: nearest codes by trying all values,
  * bias corrections by pow, parameters in double. */
@@ -15,51 +15,6 @@
 enum { N = 600, STEPS = 30, BLOCK = 256, BLOCKS = 3 };
 
 #define ID(variant) "optim8bit/" variant ":n=600,step=1,steps=30,wd=0.01,seed=5"
-
-struct whole {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor input[CASE_TENSOR_MAX];
-    const struct tensor *at[CASE_TENSOR_MAX];
-};
-
-static void whole_init(struct whole *w, const char *text)
-{
-    struct errinfo e = {0};
-    memset(w, 0, sizeof *w);
-    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
-    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
-    for (int i = 0; i < w->plan.n_tensor; i++) {
-        if (w->plan.tensor[i].role == TENSOR_OUT)
-            continue;
-        ck_assert_msg(!case_input(&w->id, &w->plan, i, &w->input[i], &e), "%s", e.text);
-        w->at[i] = &w->input[i];
-    }
-}
-
-static void whole_release(struct whole *w)
-{
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        tensor_release(&w->input[i]);
-}
-
-static int find(const struct whole *w, const char *name)
-{
-    for (int i = 0; i < w->plan.n_tensor; i++)
-        if (!strcmp(w->plan.tensor[i].name, name))
-            return i;
-    ck_abort_msg("no tensor %s", name);
-    return -1;
-}
-
-static struct oracle oracle_of(const struct whole *w, const char *name)
-{
-    struct oracle o;
-    struct errinfo e = {0};
-    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, w->at, find(w, name), 1, &o, &e),
-                  "%s", e.text);
-    return o;
-}
 
 /* --- the same run, apart ---------------------------------------------------------------------
  */
@@ -136,11 +91,11 @@ static struct run *run_make(const struct whole *w)
 {
     struct run *r = calloc(1, sizeof *r);
     ck_assert_ptr_nonnull(r);
-    const float *book[] = {w->at[find(w, "book1")]->data, w->at[find(w, "book2")]->data};
+    const float *book[] = {whole_in(w, "book1")->data, whole_in(w, "book2")->data};
     for (int i = 0; i < N; i++)
-        r->p[0][i] = r->wide[0][i] = tensor_value(w->at[find(w, "p")], i);
-    run_states(w->at[find(w, "g")]->data, book, r);
-    run_wide(w->at[find(w, "g")]->data, r);
+        r->p[0][i] = r->wide[0][i] = tensor_value(whole_in(w, "p"), i);
+    run_states(whole_in(w, "g")->data, book, r);
+    run_wide(whole_in(w, "g")->data, r);
     return r;
 }
 
@@ -152,7 +107,7 @@ START_TEST(run_matches_plain_loops)
     static const char *const codes[] = {"code1", "code2"}, *const scales[] = {"absmax1",
                                                                               "absmax2"};
     for (int k = 0; k < 2; k++) {
-        struct oracle c = oracle_of(&w, codes[k]), s = oracle_of(&w, scales[k]);
+        struct oracle c = whole_oracle(&w, codes[k]), s = whole_oracle(&w, scales[k]);
         for (int t = 0; t < STEPS; t++) {
             for (int i = 0; i < N; i++)
                 ck_assert_msg(c.value[t * N + i] == r->code[k][t][i] && !c.bound[t * N + i],
@@ -175,7 +130,7 @@ START_TEST(parameters_and_quantization_effect)
     struct whole w;
     whole_init(&w, ID("adam8run"));
     struct run *r = run_make(&w);
-    struct oracle p = oracle_of(&w, "p_at");
+    struct oracle p = whole_oracle(&w, "p_at");
     for (int t = 0; t < STEPS; t++)
         for (int i = 0; i < N; i++) {
             int at = t * N + i;
@@ -201,8 +156,8 @@ START_TEST(open_steps_are_those_of_the_run)
     whole_init(&open, ID("adam8"));
     static const char *const names[] = {"code1", "absmax1", "code2", "absmax2"};
     for (int k = 0; k < 4; k++) {
-        struct oracle o = oracle_of(&w, names[k]), next = oracle_of(&open, names[k]);
-        const struct tensor *t = open.at[find(&open, names[k])];
+        struct oracle o = whole_oracle(&w, names[k]), next = whole_oracle(&open, names[k]);
+        const struct tensor *t = open.at[whole_find(&open, names[k])];
         int64_t row = t->dim[1];
         for (int64_t i = 0; i < t->count; i++) {
             double want = i < row ? 0 : o.value[i - row];
@@ -222,14 +177,14 @@ START_TEST(fast_runs_are_open)
 {
     struct whole w;
     whole_init(&w, ID("adam8run") ",mode=fast");
-    struct oracle c = oracle_of(&w, "code1"), p = oracle_of(&w, "p_at");
+    struct oracle c = whole_oracle(&w, "code1"), p = whole_oracle(&w, "p_at");
     for (int i = 0; i < STEPS * N; i++)
         ck_assert(isinf(c.bound[i]) == (i >= N) && isinf(p.bound[i]) == (i >= N));
     oracle_release(&c);
     oracle_release(&p);
     whole_release(&w);
     whole_init(&w, ID("adam8") ",mode=fast");
-    c = oracle_of(&w, "code1");
+    c = whole_oracle(&w, "code1");
     for (int i = 0; i < STEPS * N; i++)
         ck_assert(c.bound[i] < 1);
     oracle_release(&c);

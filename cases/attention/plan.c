@@ -134,7 +134,7 @@ static void push_slopes(struct case_launch *l, const struct attention *a)
         push_i64(l, 0);
 }
 
-static void push_shape(struct case_launch *l, const struct attention *a)
+static void push_sizes(struct case_launch *l, const struct attention *a)
 {
     push_i32(l, a->heads);
     push_i32(l, a->kv_heads);
@@ -143,6 +143,11 @@ static void push_shape(struct case_launch *l, const struct attention *a)
     push_i32(l, a->d);
     push_i32(l, a->first);
     push_i32(l, a->last);
+}
+
+static void push_shape(struct case_launch *l, const struct attention *a)
+{
+    push_sizes(l, a);
     push_i32(l, a->diagonal);
     push_f32(l, a->scale);
     push_f32(l, a->softcap);
@@ -242,13 +247,7 @@ static void plan_split(const struct case_id *id, const struct attention *a, stru
 
 static void push_gradient_shape(struct case_launch *l, const struct attention *a)
 {
-    push_i32(l, a->heads);
-    push_i32(l, a->kv_heads);
-    push_i32(l, a->queries);
-    push_i32(l, a->keys);
-    push_i32(l, a->d);
-    push_i32(l, a->first);
-    push_i32(l, a->last);
+    push_sizes(l, a);
     push_f32(l, a->scale);
 }
 
