@@ -33,12 +33,21 @@ int wide_compare(struct wide x, struct wide y);     /* sign of x - y */
  *
  * WIDE_TANH bounds the absolute error of tanh.
  *
- * The reasoning stands in wide.c; test_wide holds all against MPFR. */
+ * WIDE_ERF bounds the relative error of erf.
+ *
+ * The reasoning stands in wide.c and widemore.c; test_wide holds all against MPFR. */
 #define WIDE_EXP 0x1p-94
 #define WIDE_LOG 0x1p-90
 #define WIDE_TANH 0x1p-90
+#define WIDE_ERF 0x1p-90
 struct wide wide_exp(struct wide x);
 struct wide wide_log(struct wide x);
 struct wide wide_tanh(struct wide x);
+struct wide wide_erf(struct wide x);
+
+/* sin x, or (quarters = 1) cos x, to within *ret_error; NaN of Inf and NaN. Beyond WIDE_TURN_MAX:
+ * what the C library says, with an infinite error. */
+#define WIDE_TURN_MAX 0x1p24
+struct wide wide_turn(double x, int quarters, double *ret_error);
 
 #endif

@@ -100,7 +100,18 @@ static inline double scene_off(const struct scene *s, enum dtype d, int64_t i, d
     return off == 0 ? 0 : off / o->bound[i];
 }
 
-/* y must be inside the bound; y moved away by twice the bound, before it is stored, outside. */
+/* y moved by twice the bound before it is stored, away from the reference; in 16 bits either way,
+ * since spacings differ below and above. */
+static inline bool scene_fault_shows(const struct scene *s, enum dtype d, int64_t i, double y)
+{
+    double bound = s->o.bound[i], side = y >= s->o.value[i] ? 2 : -2;
+    if (bound == 0)
+        return scene_off(s, d, i, dtype_value(d, dtype_round(d, y) ^ 1)) > 1;
+    return scene_off(s, d, i, y + side * bound) > 1 ||
+           (d != DTYPE_F32 && scene_off(s, d, i, y - side * bound) > 1);
+}
+
+/* y must be inside the bound; moved by twice the bound it should be outside. */
 static inline void scene_judge(const struct scene *s, enum dtype d, int64_t i, double y,
                                struct judged *t)
 {
@@ -112,10 +123,7 @@ static inline void scene_judge(const struct scene *s, enum dtype d, int64_t i, d
         return;
     t->judged++;
     t->worst = fmax(t->worst, off);
-    double wrong = y + (o->value[i] > 0 ? -2 : 2) * o->bound[i];
-    if (o->bound[i] == 0)
-        wrong = dtype_value(d, dtype_round(d, y) ^ 1);
-    t->outside += scene_off(s, d, i, wrong) > 1;
+    t->outside += scene_fault_shows(s, d, i, y);
 }
 
 /* --- f32 arithmetic of a device --------------------------------------------------------------

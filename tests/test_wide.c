@@ -139,6 +139,21 @@ START_TEST(hyperbolic_tangents)
 }
 END_TEST
 
+START_TEST(error_functions)
+{
+    double worst = 0;
+    for (uint64_t i = 0; i < TRIES / 4; i++) {
+        struct wide x = drawn(i, 4, i % 3 ? 3 : 150);
+        put(a, x);
+        mpfr_erf(r, a, MPFR_RNDN);
+        worst = fmax(worst, off(wide_erf(x), 0));
+    }
+    ck_assert_msg(worst <= WIDE_ERF, "erf errs by 2^%.2f", log2(worst));
+    ck_assert(wide_erf(wide_of(-INFINITY)).hi == -1 && isnan(wide_erf(wide_of(NAN)).hi));
+    ck_assert(wide_erf(wide_of(0)).hi == 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("wide");
@@ -148,6 +163,7 @@ int main(void)
     tcase_add_test(c, exact_operations_are_exact);
     tcase_add_test(c, exponentials);
     tcase_add_test(c, logarithms);
+    tcase_add_test(c, error_functions);
     tcase_add_test(c, hyperbolic_tangents);
     suite_add_tcase(s, c);
     SRunner *r_ = srunner_create(s);

@@ -44,56 +44,6 @@ static struct wide tanh_of(double x)
     return wide_mul(sum, wide_of(x));
 }
 
-/* --- sin, cos --------------------------------------------------------------------------------
- *
- * x = k pi/2 + r, |r| <= 0.79, k < 2^24. pi/2 = A + B + C + D, of 29 bits each but D, a pair
- * that is off by less than 2^-190: k A, k B and k C are exact, and so is x - k A. Three sums
- * err by 3.1 u^2 of what they hold, which is below 1, the product k D by 2^-166: r is within
- * 2^-102 if k is not 0, else exact. The series' terms are found one from the other, at most 16
- * times 20 u^2 apart, and fall at once below the first: the sum is within 2^-97 of itself, the
- * rest below 2^-130. */
-
-static const double quarter_a = 0x1.921fb54p0;
-static const double quarter_b = 0x1.10b461p-30;
-static const double quarter_c = 0x1.a626331p-58;
-static const struct wide quarter_d = {0x1.1701b839a252p-88, 0x1.27044533e63ap-142};
-
-static struct wide turn_rest(double x, double k)
-{
-    struct wide r = wide_sum(x, -k * quarter_a);
-    r = wide_add(r, wide_of(-k * quarter_b));
-    r = wide_add(r, wide_of(-k * quarter_c));
-    return wide_add(r, wide_mul(wide_of(-k), quarter_d));
-}
-
-/* r - r^3/3! + ... if `first` is 1, 1 - r^2/2! + ... if it is 0. */
-static struct wide series(struct wide r, int first)
-{
-    struct wide square = wide_negate(wide_mul(r, r));
-    struct wide term = first ? r : wide_of(1), sum = term;
-    for (int n = first; n < 32; n += 2) {
-        term = wide_div(wide_mul(term, square), wide_of((n + 1) * (n + 2)));
-        sum = wide_add(sum, term);
-    }
-    return sum;
-}
-
-/* cos is sin a quarter turn later. */
-static struct wide turned(double x, int quarters, double *ret_error)
-{
-    if (!isfinite(x))
-        return wide_of(NAN);
-    if (fabs(x) > EXACT_TURN_MAX) {
-        *ret_error = INFINITY;
-        return wide_of(quarters ? cos(x) : sin(x));
-    }
-    double k = rint(x * 0x1.45f306dc9c883p-1);
-    int place = (int)k + quarters;
-    struct wide y = series(turn_rest(x, k), !(place & 1));
-    *ret_error = 0x1p-95 * fabs(y.hi) + (k != 0 ? 0x1p-101 : 0);
-    return place & 2 ? wide_negate(y) : y;
-}
-
 /* --- roots -----------------------------------------------------------------------------------
  *
  * s = sqrt(x) rounded, x - s^2 is exact, and s + (x - s^2) / 2 s is off by (x - s^2)^2 / 8 s^3
@@ -128,10 +78,10 @@ struct wide exact_value(enum function f, double x, double y, double *ret_error)
         error = 4 * WIDE_LOG * (1 + fabs(v.hi));
         break;
     case FUNCTION_SIN:
-        v = turned(x, 0, &error);
+        v = wide_turn(x, 0, &error);
         break;
     case FUNCTION_COS:
-        v = turned(x, 1, &error);
+        v = wide_turn(x, 1, &error);
         break;
     case FUNCTION_TANH:
         v = tanh_of(x);
