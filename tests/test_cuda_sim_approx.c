@@ -172,6 +172,35 @@ START_TEST(inside_bounds)
 }
 END_TEST
 
+/* rsqrt.approx.f64 is arithmetic on the unit's seed: within an ulp whatever the seed. */
+START_TEST(wide_rsqrt)
+{
+    static const char *const mode[] = {"nearest", "high", "low"};
+    static struct sample s[SAMPLES];
+    mpfr_t r;
+    mpfr_init2(r, 120);
+    gpu_start();
+    setenv("GPUPARITY_SIM_APPROX", mode[_i], 1);
+    for (uint64_t k = 0; k < SAMPLES; k++) /* one in four subnormal */
+        s[k].a = mix(k + 1) >> 1 & (k % 4 ? UINT64_MAX : UINT64_MAX >> 12);
+    instruction_run("rsqrt.approx.f64 %d, %a;", "dd", s, SAMPLES);
+    for (int k = 0; k < SAMPLES; k++) {
+        double a, have;
+        memcpy(&a, &s[k].a, sizeof a);
+        memcpy(&have, &s[k].d, sizeof have);
+        if (!isfinite(a))
+            continue;
+        mpfr_set_d(r, a, MPFR_RNDN);
+        mpfr_rec_sqrt(r, r, MPFR_RNDN);
+        double ulp = ldexp(1, ilogb(have) - 52);
+        mpfr_sub_d(r, r, have, MPFR_RNDN);
+        ck_assert_msg(fabs(mpfr_get_d(r, MPFR_RNDN)) <= ulp, "rsqrt of %a: %a", a, have);
+    }
+    mpfr_clear(r);
+    unsetenv("GPUPARITY_SIM_APPROX");
+}
+END_TEST
+
 /* Special values, from the tables of the PTX manual. */
 static const struct {
     const char *text;
@@ -227,6 +256,9 @@ static const struct {
     {"rcp.approx.ftz.f64 %d, %a;", 0x8000000000000001, 0, 0xfff0000000000000},
     {"rsqrt.approx.ftz.f64 %d, %a;", 0x4010000000000000, 0, 0x3fe0000000000000},
     {"rsqrt.approx.f64 %d, %a;", 0x4030000000000000, 0, 0x3fd0000000000000},
+    {"rsqrt.approx.f64 %d, %a;", 0x8000000000000000, 0, 0xfff0000000000000},
+    {"rsqrt.approx.f64 %d, %a;", 0x7ff0000000000000, 0, 0},
+    {"rsqrt.approx.f64 %d, %a;", 0xbff0000000000000, 0, 0xfff8000000000000},
 };
 
 START_TEST(special_values)
@@ -257,6 +289,7 @@ int main(void)
     Suite *s = suite_create("cuda_sim_approx");
     TCase *t = tcase_create("approx");
     tcase_add_loop_test(t, inside_bounds, 0, (int)(sizeof rows / sizeof *rows));
+    tcase_add_loop_test(t, wide_rsqrt, 0, 3);
     tcase_add_loop_test(t, special_values, 0, (int)(sizeof specials / sizeof *specials));
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);

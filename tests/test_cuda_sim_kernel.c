@@ -203,6 +203,20 @@ static const struct {
     {"ld.global.u32 %r0, [%q+1024]; st.global.u32 [%q], %r0;", "nothing has written"},
     {"st.global.u32 [%b], %i;", "race: global"},
     {"st.global.u32 [%b], 7;", NULL},
+    {"st.shared.v2.u32 [sm], {5, 6}; st.global.u32 [%q], %i;", NULL},
+    {"st.shared.v2.u32 [sm], {5, %i}; st.global.u32 [%q], %i;", "race: shared"},
+    /* a flag that is volatile or ordered, and the same flag that is neither */
+    {"st.volatile.global.u32 [%b], %i; ld.volatile.global.u32 %r0, [%b+4];", NULL},
+    {"ld.acquire.gpu.global.u32 %r0, [%b]; st.release.gpu.global.u32 [%b], %i;", NULL},
+    {"ld.global.u32 %r0, [%b]; st.release.gpu.global.u32 [%b], %i;", "race: global"},
+    /* an addition by compare-and-swap starts with a plain load */
+    {"ld.global.u32 %r0, [%b]; L: add.u32 %r1, %r0, %i; mov.u32 %r2, %r0; "
+     "atom.global.cas.b32 %r0, [%b], %r2, %r1; setp.ne.u32 %p, %r0, %r2; @%p bra L;",
+     NULL},
+    /* warp 0 writes, long after all of them, itself first, have read */
+    {"bar.sync 0; ld.shared.u32 %r0, [sm+512]; setp.gt.u32 %p, %i, 31; @%p bra E; L: add.u32 "
+     "%r0, %r0, 1; setp.lt.u32 %p, %r0, 100000; @%p bra L; st.shared.u32 [sm+512], %i; E:",
+     "was read by another warp"},
     {"red.global.add.u32 [%b], %i;", NULL},
     {"st.shared.u32 [%s], %i; bar.warp.sync -1; xor.b32 %r1, %s, 4; ld.shared.u32 %r0, [%r1]; "
      "st.global.u32 [%q], %r0;",
@@ -220,7 +234,7 @@ START_TEST(planted_faults)
     ck_assert_int_eq(cuMemsetD8_v2(p, 0, 512), CUDA_SUCCESS);
     snprintf(text, sizeof text,
              "%s.visible .entry k(.param .u64 p)\n{\n.reg .b64 %%q, %%b, %%z; .reg .b32 %%i, "
-             "%%s, %%r<4>;\n"
+             "%%s, %%r<4>; .reg .pred %%p;\n"
              ".shared .align 4 .b8 sm[520];\nld.param.u64 %%b, [p]; mov.u32 %%i, %%tid.x; "
              "mul.wide.u32 %%z, %%i, 4;\n"
              "add.u64 %%q, %%b, %%z; shl.b32 %%s, %%i, 2; mov.u32 %%r3, sm; add.u32 %%s, %%s, "

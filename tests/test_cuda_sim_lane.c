@@ -393,6 +393,31 @@ START_TEST(partial_warp)
 }
 END_TEST
 
+/* Threads that have ended hold up nobody (PTX, exit): the barrier opens when they go, also for
+ * warps that wait already; with a thread count a warp counts whole. */
+START_TEST(ended_threads)
+{
+    static const char *const waits[] = {"bar.sync 0;", "bar.sync 1, 128;",
+                                        "bar.red.popc.u32 %r2, 0, %p1;"};
+    uint32_t x[THREADS] = {0}, y[THREADS];
+    gpu_start();
+    for (int k = 0; k < 3; k++) {
+        char body[1024];
+        /* lane 7 of each warp goes at once; warp 3 whole, but late (not where it is counted) */
+        snprintf(body, sizeof body,
+                 "and.b32 %%r0, %%i, 31; setp.eq.u32 %%p0, %%r0, 7; @%%p0 exit; "
+                 "setp.lt.u32 %%p1, %%i, 96; @%%p1 bra W; mov.u32 %%r1, 0; S: add.u32 %%r1, "
+                 "%%r1, 1; setp.lt.u32 %%p0, %%r1, 500; @%%p0 bra S; %s exit; W: %s mov.u32 "
+                 "%%y, 1;",
+                 k == 1 ? waits[1] : "", waits[k]);
+        kernel_run("", body, x, y, THREADS);
+        for (uint32_t t = 0; t < THREADS; t++)
+            ck_assert_msg(y[t] == (t < 96 && t % 32 != 7), "%s: thread %u: %u", waits[k], t,
+                          y[t]);
+    }
+}
+END_TEST
+
 START_TEST(all_forms)
 {
     forms_check(" elect activemask shfl vote match redux activemask bra brx call ret exit bar "
@@ -407,6 +432,7 @@ int main(void)
     tcase_add_loop_test(t, each_row, 0, (int)(sizeof rows / sizeof *rows));
     tcase_add_test(t, spin_lock);
     tcase_add_test(t, partial_warp);
+    tcase_add_test(t, ended_threads);
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
     return suite_run(s);

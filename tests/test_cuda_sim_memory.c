@@ -25,6 +25,7 @@ E(sum, a + b)
 E(merged, (a & ~(uint64_t)0xff00) | (b & 255) << 8)
 E(merged16, (a & 0xffffffff0000ffff) | (b & 0xffff) << 16)
 E(two, 2)
+E(low_merged, (a & 0xffffffff00000000) | b)
 
 /* A place of 32 bytes for each thread, in shared memory. */
 #define SHARED_PLACE                                                                           \
@@ -54,6 +55,20 @@ static const struct row rows[] = {
     {"ld.relaxed.gpu.global.u32 %d, [%q+8];", "wd", u32_},
     {"ld.acquire.sys.b64 %d, [%q+8];", "dd", a_},
     {"ld.global.cg.u32 %d, [%q+8];", "wd", u32_},
+    /* as Triton writes them: vectors of one, qualifiers in its own order, cache policies */
+    {"ld.global.b32 { %d }, [ %q + 8 ];", "wd", u32_},
+    {"ld.global.acquire.gpu.b32 %d, [%q+8];", "wd", u32_},
+    {"st.global.release.sys.b32 [%q+8], { %b }; ld.global.volatile.b64 %d, [%q+8];", "ddw",
+     low_merged},
+    {".reg .b64 %y; createpolicy.fractional.L2::evict_last.b64 %y, 1.0; "
+     "ld.global.L1::evict_last.L2::cache_hint.b32 { %d }, [%q+8], %y;",
+     "wd", u32_},
+    {".reg .b64 %y, %z2; createpolicy.range.global.L2::evict_last.L2::evict_unchanged.b64 %y, "
+     "[%q], 8, 16; createpolicy.cvt.L2.b64 %z2, 0x16f0000000000000; "
+     "st.global.L2::cache_hint.b32 [%q+8], %b, %z2; ld.global.b64 %d, [%q+8];",
+     "ddw", low_merged},
+    {"atom.global.acq_rel.gpu.exch.b64 %d, [%q+8], 0;", "dd", a_},
+    {"atom.gpu.global.relaxed.add.u64 %d, [%q+8], 2;", "dd", a_},
     {"ldu.global.u32 %d, [%q+8];", "wd", u32_},
     {"ld.u64 %d, [%q+8];", "dd", a_},
     {".reg .b32 %x; ld.global.v2.b32 {%x, %d}, [%q+8];", "wd", word1},
@@ -325,7 +340,7 @@ END_TEST
 
 START_TEST(all_forms)
 {
-    forms_check(" ld ldu st atom red cp cvta isspacep membar fence prefetch prefetchu "
+    forms_check(" createpolicy ld ldu st atom red cp cvta isspacep membar fence prefetch prefetchu "
                 "nanosleep pmevent "
                 "discard applypriority griddepcontrol trap brkpt ");
 }

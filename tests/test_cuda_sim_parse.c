@@ -69,6 +69,21 @@ START_TEST(mistakes_are_placed)
         {BODY("mov.u32 %r0, 1"), 8, 1, "';'"},
         {BODY("{ {"), 9, 1, "end of the text"},
         {BODY("cp.async.ca.shared.global [%r0], [%q0], 5;"), 7, 1, "4, 8 or 16"},
+        {BODY("mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0, %r0, %r0, %r0}, {%r1, "
+              "%r1}, {%r2, %r2}, {%r0, %r0, %r0, %r0}, %r3, 0;"),
+         7, 1, "sparse"},
+        {BODY("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32 {%r0, %r0, %r0, %r0}, {%r1, "
+              "%r1, %r1, %r1}, {%r2, %r2}, {%r0, %r0, %r0, %r0};"),
+         7, 1, "sm_89"},
+        {BODY("cvt.rn.satfinite.e5m2x2.f32 %h0, %r0, %r1;"), 7, 1, "sm_89"},
+        {BODY("mbarrier.init.shared.b64 [%r0], 1;"), 7, 1, "mbarrier is not simulated"},
+        {BODY("mov.u32 %r0, 0; tex.2d.v4.f32.f32 {%r0, %r1, %r2, %r3}, [%q0, {%r0, %r1}];"), 7,
+         17, "textures are not simulated"},
+        {BODY("suld.b.2d.b32.trap {%r0}, [%q0, {%r0, %r1}];"), 7, 1,
+         "surfaces are not simulated"},
+        {BODY("wgmma.fence.sync.aligned;"), 7, 1, "sm_90a"},
+        {BODY("cp.async.bulk.commit_group;"), 7, 1, "sm_90"},
+        {BODY("vadd4.u32.u32.u32 %r0, %r1, %r2, %r3;"), 7, 1, "video"},
         {BODY("lop3.b32 %r0, %r1, %r2, %r3, 256;"), 7, 1, "0 to 255"},
         {BODY("mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32 {%r0}, {%r1}, {%r2}, {%r3};"), 7,
          1, "2 registers"},
@@ -225,7 +240,7 @@ int main(void)
 {
     Suite *s = suite_create("cuda_sim_parse");
     TCase *t = tcase_create("parse");
-    tcase_add_loop_test(t, mistakes_are_placed, 0, 37);
+    tcase_add_loop_test(t, mistakes_are_placed, 0, 46);
     tcase_add_test(t, odd_but_right);
     tcase_add_test(t, dynamic_shared);
     tcase_add_test(t, hostile_text);

@@ -253,7 +253,8 @@ uint32_t approx_f32(enum mark op, uint32_t a, uint32_t b, bool ftz, enum approx_
     return bits32(ftz ? flush32(r) : r);
 }
 
-uint64_t approx_f64(enum mark op, uint64_t a, enum approx_mode mode)
+/* The unit sees the high word and its result has no low word. */
+static uint64_t high_word_f64(enum mark op, uint64_t a, enum approx_mode mode)
 {
     uint64_t exponent = a >> 52 & 2047;
     double x = exponent ? float64(a) : float64(a & (uint64_t)1 << 63);
@@ -270,6 +271,36 @@ uint64_t approx_f64(enum mark op, uint64_t a, enum approx_mode mode)
         : mode == APPROX_HIGH ? u + ((uint64_t)1 << 32)
                               : u;
     return u & ~(uint64_t)0xffffffffu;
+}
+
+/* One third-order step from the unit's seed, as ptxas 13.0 writes it out. `a` is normal. */
+static double rsqrt_step(double a, enum approx_mode mode)
+{
+    double seed = float64(high_word_f64(MARK_RSQRT_F64, bits64(a) >> 32 << 32, mode));
+    double e = __builtin_fma(a, -(seed * seed), 1.0);
+    return __builtin_fma(__builtin_fma(e, 0.375, 0.5), seed * e, seed);
+}
+
+static uint64_t rsqrt_wide(uint64_t a, enum approx_mode mode)
+{
+    double x = float64(a);
+    uint64_t sign = a & (uint64_t)1 << 63;
+    if (x != x)
+        return a | (uint64_t)1 << 51;
+    if (x == 0)
+        return sign | (uint64_t)0x7ff << 52;
+    if (sign)
+        return (uint64_t)0xfff8 << 48;
+    if (a >> 52 == 0x7ff)
+        return 0;
+    if (a >> 52 == 0)
+        return bits64(rsqrt_step(x * 0x1p54, mode) * 0x1p27);
+    return bits64(rsqrt_step(x, mode));
+}
+
+uint64_t approx_f64(enum mark op, uint64_t a, enum approx_mode mode)
+{
+    return op == MARK_RSQRT_WIDE ? rsqrt_wide(a, mode) : high_word_f64(op, a, mode);
 }
 
 uint32_t approx_half(enum mark op, uint32_t a, bool brain, bool ftz, enum approx_mode mode)

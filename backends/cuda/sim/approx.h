@@ -30,7 +30,8 @@ enum approx_mode approx_mode_environment(void);
 /* One result in f32 bits. `op` is one of MARK_EX2 ... MARK_DIV_FULL; b only for divisions. */
 uint32_t approx_f32(enum mark op, uint32_t a, uint32_t b, bool ftz, enum approx_mode mode);
 
-/* MARK_RCP_F64, MARK_RSQRT_F64: the low word of the result is zero. */
+/* MARK_RCP_F64, MARK_RSQRT_F64: the low word of the result is zero. MARK_RSQRT_WIDE: what ptxas
+ * makes of rsqrt.approx.f64, arithmetic on the seed that the unit gives. */
 uint64_t approx_f64(enum mark op, uint64_t a, enum approx_mode mode);
 
 /* MARK_EX2_HALF, MARK_TANH_HALF on f16 or bf16 bits. */

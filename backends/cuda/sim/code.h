@@ -53,6 +53,7 @@ enum inst_flag {
     INST_SAT = 8,
     INST_RELU = 16,
     INST_RETURNS = 32, /* an atomic whose old value is wanted */
+    INST_STRONG = 32,  /* a load or store that is volatile, relaxed, acquire or release */
     INST_NAN = 64,
     INST_WIDE = 128 /* elements in registers are 64 bits wide */
 };
@@ -123,6 +124,7 @@ struct image {
     uint32_t param_size;
     bool ordered;         /* blocks must run one after the other */
     bool barrier;         /* has a barrier of the block */
+    bool swaps;           /* has compare-and-swap */
     uint64_t marks;       /* bit a row of mark.def: approximations in it */
     uint32_t *form_count; /* by row of form.def: how many instructions */
     uint32_t fused;       /* products that were fused as ptxas does */

@@ -169,7 +169,7 @@ static inline void resolve_fill(struct warp *w, const struct inst *i, uint64_t *
 /* Stores report themselves: they know what they write. */
 static inline bool is_store(const struct inst *i)
 {
-    return i->exec >= EXEC_st_8 && i->exec <= EXEC_st_64;
+    return (i->exec >= EXEC_st_8 && i->exec <= EXEC_st_64) || i->exec == EXEC_st_vector;
 }
 
 /* Turns them into checked host addresses of `bytes` each; lanes outside the mask get one that

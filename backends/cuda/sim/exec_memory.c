@@ -76,7 +76,7 @@ LOAD(ld_b64, u64, uint64_t, 64)
             return RUN_FAULT;                                                                  \
         const u##bits *a = LANES##bits(i->b);                                                  \
         if (w->block->launch->global_map &&                                                    \
-            watch_access(w, i, mask, address, sizeof(M), SHADOW_WRITE, a, sizeof *a))          \
+            watch_access(w, i, mask, address, sizeof(M), watch_use(i), a, sizeof *a))          \
             return RUN_FAULT;                                                                  \
         if (mask == UINT32_MAX && consecutive(address, sizeof(M))) {                           \
             M *p = (M *)(uintptr_t)address[0];                                                 \
@@ -165,11 +165,10 @@ EXECUTOR(ld_vector)
     return RUN_NEXT;
 }
 
-EXECUTOR(st_vector)
+/* Lane l's elements at address[l]. */
+static inline void vector_write(struct warp *w, const struct inst *i, uint32_t mask,
+                                const uint64_t *address)
 {
-    uint64_t address[WARP_LANES];
-    if (resolve(w, i, mask, address, (uint32_t)i->size * i->n_list))
-        return RUN_FAULT;
     bool wide = i->flags & INST_WIDE;
     for (uint32_t left = mask; left; left &= left - 1) {
         uint32_t l = first_lane(left);
@@ -178,6 +177,27 @@ EXECUTOR(st_vector)
             element_write(address[l] + (uint64_t)k * i->size, i->size, v);
         }
     }
+}
+
+static int vector_watch(struct warp *w, const struct inst *i, uint32_t mask,
+                        const uint64_t *address)
+{
+    uint64_t value[WARP_LANES][4], place[WARP_LANES]; /* 32 bytes are the most */
+    for (int l = 0; l < WARP_LANES; l++)
+        place[l] = (uint64_t)(uintptr_t)value[l];
+    vector_write(w, i, mask, place);
+    return watch_access(w, i, mask, address, (uint32_t)i->size * i->n_list, watch_use(i), value,
+                        sizeof *value);
+}
+
+EXECUTOR(st_vector)
+{
+    uint64_t address[WARP_LANES];
+    if (resolve(w, i, mask, address, (uint32_t)i->size * i->n_list))
+        return RUN_FAULT;
+    if (w->block->launch->global_map && vector_watch(w, i, mask, address))
+        return RUN_FAULT;
+    vector_write(w, i, mask, address);
     return RUN_NEXT;
 }
 

@@ -61,15 +61,76 @@ bool form_match(const char *pattern, const struct slice *word, int n_word)
     return at == n_word;
 }
 
+/* The qualifiers of a memory operation come in any order (Triton writes atom.global.acq_rel.gpu):
+ * ordering, scope, space, then what is left as it stands. */
+static int word_rank(struct slice word)
+{
+    static const char *const rank[] = {
+        "weak volatile relaxed acquire release acq_rel mmio",
+        "cta cluster gpu sys",
+        "global shared shared::cta shared::cluster local const param param::entry param::func",
+    };
+    for (int r = 0; r < 3; r++)
+        for (const char *p = rank[r]; *p;) {
+            size_t n = strcspn(p, " ");
+            if (n == word.size && !memcmp(p, word.text, n))
+                return r;
+            p += n + (p[n] == ' ');
+        }
+    return 3;
+}
+
+static void words_sort(struct slice *word, int n)
+{
+    for (int k = 1; k < n; k++)
+        for (int j = k; j > 0 && word_rank(word[j]) < word_rank(word[j - 1]); j--) {
+            struct slice t = word[j];
+            word[j] = word[j - 1];
+            word[j - 1] = t;
+        }
+}
+
 int form_find(const struct ptx_inst *i, bool *ret_known)
 {
+    struct slice word[PTX_WORD_MAX];
+    memcpy(word, i->word_text, sizeof word);
+    if (slice_is(i->op, "ld") || slice_is(i->op, "st") || slice_is(i->op, "atom") ||
+        slice_is(i->op, "red"))
+        words_sort(word, i->n_word);
     *ret_known = false;
     for (int f = 0; f < FORM_COUNT_; f++) {
         if (!slice_is(i->op, forms[f].op))
             continue;
         *ret_known = true;
-        if (form_match(forms[f].words, i->word_text, i->n_word))
+        if (form_match(forms[f].words, word, i->n_word))
             return f;
     }
     return -1;
+}
+
+static bool refused_operation(const char *pattern, struct slice op)
+{
+    size_t n = strcspn(pattern, "*");
+    return pattern[n] ? op.size >= n && !memcmp(op.text, pattern, n) : slice_is(op, pattern);
+}
+
+const char *form_refusal(const struct ptx_inst *i)
+{
+    static const struct {
+        const char *op, *word, *why;
+    } rows[] = {
+#define REFUSE(op, word, why) {op, word, why},
+#include "refuse.def"
+#undef REFUSE
+    };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        if (!refused_operation(rows[r].op, i->op))
+            continue;
+        bool found = !*rows[r].word;
+        for (int k = 0; k < i->n_word; k++)
+            found |= slice_is(i->word_text[k], rows[r].word);
+        if (found)
+            return rows[r].why;
+    }
+    return NULL;
 }

@@ -29,6 +29,9 @@ extern const struct form forms[FORM_COUNT_];
 /* Row number, or -1. `ret_known` says whether the operation exists at all. */
 int form_find(const struct ptx_inst *i, bool *ret_known);
 
+/* Why an instruction that PTX has does not run here, from refuse.def; NULL if it is not there. */
+const char *form_refusal(const struct ptx_inst *i);
+
 /* Does "[.rn].f32" fit these words? */
 bool form_match(const char *pattern, const struct slice *word, int n_word);
 

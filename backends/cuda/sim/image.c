@@ -239,6 +239,9 @@ static bool inst_lower(struct lowerer *l)
 {
     bool known;
     int f = form_find(l->in, &known);
+    const char *why = f < 0 ? form_refusal(l->in) : NULL;
+    if (why)
+        return lower_fail(l, "%s", why);
     if (f < 0)
         return known ? lower_fail(
                            l, "this form of the instruction is not supported by the simulator")

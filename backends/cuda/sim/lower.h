@@ -106,7 +106,7 @@ lower_fn lower_alu, lower_pred, lower_dp2a, lower_carry, lower_carry_mad, lower_
     lower_set_x2, lower_selp, lower_testp, lower_float, lower_float64, lower_float_half,
     lower_minmax, lower_minmax_half, lower_approx, lower_mov, lower_convert_int, lower_convert,
     lower_convert_x2, lower_cvta, lower_isspacep, lower_load, lower_store, lower_atom,
-    lower_cp_async, lower_nop, lower_ldmatrix, lower_stmatrix, lower_movmatrix, lower_bra,
+    lower_cp_async, lower_nop, lower_policy, lower_ldmatrix, lower_stmatrix, lower_movmatrix, lower_bra,
     lower_brx, lower_call, lower_ret, lower_exit, lower_bar, lower_bar_red, lower_warp_sync,
     lower_shfl, lower_vote, lower_match, lower_redux, lower_activemask, lower_elect, lower_mma,
     lower_mma_f64, lower_wmma_mma, lower_wmma_load, lower_wmma_store, lower_movmatrix;

@@ -17,12 +17,43 @@ static uint32_t last_d(struct lowerer *l, enum exec_id exec, uint32_t d, uint32_
 /* --- mov -------------------------------------------------------------------------------------
  */
 
+/* prmt with a constant selector. */
+static uint32_t permute(struct lowerer *l, uint32_t d, uint32_t a, uint32_t b, uint32_t bytes)
+{
+    uint32_t c = slot_constant(l, 32, bytes);
+    struct inst *i = c ? emit(l, EXEC_prmt_b32) : NULL;
+    if (!i)
+        return 0;
+    i->d = d;
+    i->a = a;
+    i->b = b;
+    i->c = c;
+    return d;
+}
+
+/* mov.b32 %r, {b0, b1, b2, b3} and mov.b16 %h, {b0, b1}, which Triton's byte casts have. */
+static bool pack_bytes(struct lowerer *l, const struct ptx_operand *from, uint32_t d)
+{
+    uint32_t half[2] = {0, 0};
+    for (uint32_t k = 0; k < from->n / 2; k++) {
+        uint32_t low = source_of(l, &from->item[2 * k], 32, TYPE_b16),
+                 high = source_of(l, &from->item[2 * k + 1], 32, TYPE_b16);
+        half[k] = slot_new(l, SLOT_HIDDEN, 32, 0);
+        if (!low || !high || !half[k] || !permute(l, half[k], low, high, 0x0040))
+            return false;
+    }
+    return from->n == 2 ? last_d(l, EXEC_ext_u16_32_32, d, half[0], 0)
+                        : last_d(l, EXEC_pack_16, d, half[0], half[1]);
+}
+
 /* mov.b32 %r, {lo, hi} and its like: two or four elements into one register. */
 static bool pack(struct lowerer *l, const struct ptx_operand *from, uint32_t d, int bits)
 {
     uint32_t n = from->n, part = (uint32_t)bits / (n ? n : 1), e[4];
-    if ((n != 2 && n != 4) || part < 16)
+    if ((n != 2 && n != 4) || part < 8)
         return lower_fail(l, "%u elements do not make up %d bits", n, bits);
+    if (part == 8)
+        return pack_bytes(l, from, d);
     for (uint32_t k = 0; k < n; k++)
         if (!(e[k] = source_of(l, &from->item[k], 32, part == 16 ? TYPE_b16 : TYPE_b32)))
             return false;
@@ -42,12 +73,28 @@ static bool element_move(struct lowerer *l, const struct ptx_operand *o, enum ex
     return d && last_d(l, exec, d, a, 0);
 }
 
+static bool unpack_bytes(struct lowerer *l, const struct ptx_operand *to, uint32_t a)
+{
+    uint32_t copy = slot_new(l, SLOT_HIDDEN, 32, 0), zero = slot_constant(l, 32, 0);
+    if (!copy || !zero || !last_d(l, EXEC_mov_32, copy, a, 0))
+        return false;
+    for (uint32_t k = 0; k < to->n; k++) {
+        bool sink = to->item[k].kind == OPERAND_SINK;
+        uint32_t d = sink ? 0 : target_of(l, &to->item[k], 32);
+        if (!sink && (!d || !permute(l, d, copy, zero, 0x4440 | k)))
+            return false;
+    }
+    return true;
+}
+
 /* mov.b64 {lo, hi}, %rd. The source is copied first: an element may be the source itself. */
 static bool unpack(struct lowerer *l, const struct ptx_operand *to, uint32_t a, int bits)
 {
     uint32_t n = to->n, part = (uint32_t)bits / (n ? n : 1);
-    if ((n != 2 && n != 4) || part < 16)
+    if ((n != 2 && n != 4) || part < 8)
         return lower_fail(l, "%u elements do not make up %d bits", n, bits);
+    if (part == 8)
+        return unpack_bytes(l, to, a);
     uint32_t copy = slot_new(l, SLOT_HIDDEN, bits, 0);
     if (!copy || !last_d(l, bits == 64 ? EXEC_mov_64 : EXEC_mov_32, copy, a, 0))
         return false;

@@ -5,6 +5,12 @@
 
 /* Lowering of loads, stores, atomics and asynchronous copies. */
 
+static bool is_strong(const struct ptx_inst *i)
+{
+    return inst_has(i, WORD_volatile) || inst_has(i, WORD_relaxed) ||
+           inst_has(i, WORD_acquire) || inst_has(i, WORD_release) || word_starts(i, "mmio");
+}
+
 static void address_put(struct inst *i, const struct address *a)
 {
     i->a = a->slot;
@@ -127,7 +133,7 @@ static bool vector_emit(struct lowerer *l, const struct address *at,
     address_put(i, at);
     i->size = (uint8_t)(ptx_types[type].bits / 8);
     i->type = (uint8_t)type;
-    i->flags |= bits == 64 ? INST_WIDE : 0;
+    i->flags |= (bits == 64 ? INST_WIDE : 0) | (is_strong(l->in) ? INST_STRONG : 0);
     i->extra = bits == 16 ? 0xffff : UINT32_MAX;
     return emit_list(l, i, slot, o->n, load ? o->n : 0);
 }
@@ -164,6 +170,7 @@ bool lower_load(struct lowerer *l)
     if (!i)
         return false;
     address_put(i, &at);
+    i->flags |= is_strong(l->in) ? INST_STRONG : 0;
     i->d = d;
     i->size = (uint8_t)(ptx_types[type].bits / 8);
     return true;
@@ -204,6 +211,7 @@ bool lower_store(struct lowerer *l)
     if (!i)
         return false;
     address_put(i, &at);
+    i->flags |= is_strong(l->in) ? INST_STRONG : 0;
     i->b = a;
     i->size = (uint8_t)size;
     return true;
@@ -276,6 +284,7 @@ bool lower_atom(struct lowerer *l)
     i->size = (uint8_t)(bits / 8);
     i->type = (uint8_t)type;
     i->round = (uint8_t)op;
+    l->image->swaps |= op == WORD_cas;
     if (at.space != SPACE_SHARED && at.space != SPACE_LOCAL)
         l->image->ordered |= order_matters(l, op, wanted);
     return true;
@@ -315,6 +324,18 @@ bool lower_cp_async(struct lowerer *l)
 bool lower_nop(struct lowerer *l)
 {
     return emit(l, EXEC_nop) != NULL;
+}
+
+/* A cache policy is a number that nobody here reads. */
+bool lower_policy(struct lowerer *l)
+{
+    uint32_t d = operand_count(l, 1, 4) ? target(l, 0, 64) : 0, a = slot_constant(l, 64, 0);
+    struct inst *i = d && a ? emit(l, EXEC_mov_64) : NULL;
+    if (!i)
+        return false;
+    i->d = d;
+    i->a = a;
+    return true;
 }
 
 static uint32_t matrix_count(const struct ptx_inst *i)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "form.h"
 #include "parser.h"
 
 #include <string.h>
@@ -67,6 +68,17 @@ static bool guard_parse(struct parser *p, struct ptx_inst *i)
     return true;
 }
 
+/* Operands that only a refused instruction has (of textures, say): the reason is that one. */
+static bool operand_failed(struct parser *p, const struct ptx_inst *i)
+{
+    const char *why = form_refusal(i);
+    if (why)
+        p->error->text[0] = 0;
+    return why ? ptx_error_set(p->error, i->line, i->column, "'%.*s': %s", (int)i->text.size,
+                               i->text.text, why)
+               : false;
+}
+
 static bool inst_parse(struct parser *p, struct ptx_inst *i)
 {
     if (!guard_parse(p, i))
@@ -87,7 +99,7 @@ static bool inst_parse(struct parser *p, struct ptx_inst *i)
             if (i->n_operand == PTX_OPERAND_MAX)
                 return parser_fail(p, "fewer operands");
             if (!parse_operand(p, &i->operand[i->n_operand++], 0))
-                return false;
+                return operand_failed(p, i);
         } while (parser_take(p, ','));
     }
     return parser_expect(p, ';');

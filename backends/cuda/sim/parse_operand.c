@@ -200,7 +200,11 @@ bool parse_operand(struct parser *p, struct ptx_operand *o, int depth)
         o->negated = true;
     if (parser_is(p, '{')) {
         o->kind = OPERAND_VECTOR;
-        return group_parse(p, o, '}', depth);
+        if (!group_parse(p, o, '}', depth))
+            return false;
+        if (o->n == 1) /* Triton writes ld.global.b32 { %r1 }, [...] */
+            *o = o->item[0];
+        return true;
     }
     if (parser_is(p, '(')) {
         o->kind = OPERAND_LIST;

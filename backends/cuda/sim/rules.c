@@ -6,7 +6,8 @@ const struct fp_rules cuda_rules = {
     .name = "sm_86",
     .nan =
         {
-            /* no manual gives the bits of an f64 NaN that is not an operand's; compilers fold
+            /* no manual gives the bits of an f64 NaN that is not an operand's; ptxas' slow path of
+             * rsqrt.approx.f64 writes this one for a negative operand, and compilers fold
              * 0/0 to this one: UNKNOWN on silicon */
             [FP_F64] = 0xfff8000000000000,
             [FP_F32] = 0x7fffffff,  /* PTX, floating-point: f32 results are canonical NaN */
