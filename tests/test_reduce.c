@@ -8,33 +8,17 @@
 
 #include "../cases/reduce/reduce.h"
 #include "caseid.h"
-#include "kerneltext.h"
+#include "whole.h"
 
-struct scene {
-    struct case_id id;
-    struct case_plan plan;
+struct reduced {
+    struct whole w;
     struct reduce r;
-    struct tensor x;
-    const struct tensor *at[CASE_TENSOR_MAX];
 };
 
-static void scene_init(struct scene *s, const char *text)
+static void reduced_init(struct reduced *s, const char *text)
 {
-    struct errinfo e = {0};
-    memset(s, 0, sizeof *s);
-    ck_assert_msg(!caseid_parse(text, &s->id, &e), "%s", e.text);
-    ck_assert_msg(!s->id.family->plan(&s->id, &s->plan, &e), "%s: %s", text, e.text);
-    reduce_decode(&s->id, &s->r);
-    ck_assert_msg(!case_input(&s->id, &s->plan, REDUCE_X, &s->x, &e), "%s", e.text);
-    s->at[REDUCE_X] = &s->x;
-}
-
-static struct oracle oracle_of(const struct scene *s, int which)
-{
-    struct oracle o;
-    struct errinfo e = {0};
-    ck_assert_msg(!reduce_oracle(&s->id, &s->plan, s->at, which, 2, &o, &e), "%s", e.text);
-    return o;
+    whole_init(&s->w, text);
+    reduce_decode(&s->w.id, &s->r);
 }
 
 /* --- the plan --------------------------------------------------------------------------------
@@ -99,36 +83,36 @@ static const char *const exact_ids[] = {
 
 enum { BITS = 1200 };
 
-static void exact_result(const struct scene *s, int64_t row, int which, mpfr_t y, mpfr_t mean)
+static void exact_result(const struct reduced *s, int64_t row, int which, mpfr_t y, mpfr_t mean)
 {
     int64_t n = s->r.n;
-    bool spread = !strcmp(s->plan.tensor[which].name, "var"), norm = s->r.op == REDUCE_NORM;
+    bool spread = !strcmp(s->w.plan.tensor[which].name, "var"), norm = s->r.op == REDUCE_NORM;
     mpfr_t c;
     mpfr_init2(c, BITS);
     mpfr_set_zero(y, 1);
     mpfr_set_zero(mean, 1);
     for (int64_t i = 0; i < n && spread; i++)
-        mpfr_add_d(mean, mean, tensor_value(&s->x, row * n + i), MPFR_RNDN);
+        mpfr_add_d(mean, mean, tensor_value(s->w.at[REDUCE_X], row * n + i), MPFR_RNDN);
     mpfr_div_si(mean, mean, (long)n, MPFR_RNDN);
     for (int64_t i = 0; i < n; i++) {
-        bool ranks = s->plan.tensor[REDUCE_X].dim[0] == n && s->plan.tensor[REDUCE_X].axis == 0;
-        double x = tensor_value(&s->x, ranks ? i * s->r.rows + row : row * n + i);
+        bool ranks = s->w.plan.tensor[REDUCE_X].dim[0] == n && s->w.plan.tensor[REDUCE_X].axis == 0;
+        double x = tensor_value(s->w.at[REDUCE_X], ranks ? i * s->r.rows + row : row * n + i);
         mpfr_d_sub(c, x, mean, MPFR_RNDN);
         if (spread || norm)
             mpfr_sqr(c, c, MPFR_RNDN);
         mpfr_add(y, y, c, MPFR_RNDN);
     }
-    if (spread || s->r.op == REDUCE_MEAN || !strcmp(s->plan.tensor[which].name, "mean"))
+    if (spread || s->r.op == REDUCE_MEAN || !strcmp(s->w.plan.tensor[which].name, "mean"))
         mpfr_div_si(y, y, (long)n, MPFR_RNDN);
     if (norm)
         mpfr_sqrt(y, y, MPFR_RNDN);
     mpfr_clear(c);
 }
 
-static void exact_check(const struct scene *s, int which)
+static void exact_check(const struct reduced *s, int which)
 {
     mpfr_t y, mean;
-    struct oracle o = oracle_of(s, which);
+    struct oracle o = whole_oracle_at(&s->w, which, 2);
     mpfr_inits2(BITS, y, mean, (mpfr_ptr)0);
     for (int64_t row = 0; row < o.count; row++) {
         exact_result(s, row, which, y, mean);
@@ -145,12 +129,12 @@ static void exact_check(const struct scene *s, int which)
 
 START_TEST(reference_is_exact_within_its_error)
 {
-    struct scene s;
-    scene_init(&s, exact_ids[_i]);
+    struct reduced s;
+    reduced_init(&s, exact_ids[_i]);
     exact_check(&s, REDUCE_Y);
     if (reduce_is_spread(&s.r))
         exact_check(&s, REDUCE_VAR);
-    tensor_release(&s.x);
+    whole_release(&s.w);
 }
 END_TEST
 
@@ -299,7 +283,7 @@ static enum argument argument_of(const struct reduce *r)
                                                : PLAIN;
 }
 
-static void judge(const struct reduce *r, const struct reduce_element *x, float y,
+static void judge(const struct reduce *r, const struct element *x, float y,
                   struct tally *t)
 {
     if (isinf(x->bound))
@@ -351,7 +335,7 @@ static void one_row(uint64_t at, struct tally *t)
         f[i] = (float)x[i];
     }
     if (reduce_is_spread(&r)) {
-        struct reduce_element mean, var;
+        struct element mean, var;
         struct moments m = r.order == REDUCE_WELFORD ? welford_play(&w, f) : twopass_play(&w, f);
         reduce_spread(&r, x, &mean, &var);
         judge(&r, &mean, m.mean, t);
@@ -359,7 +343,7 @@ static void one_row(uint64_t at, struct tally *t)
         return;
     }
     int64_t first = r.order == REDUCE_RING ? (int64_t)(at / 13) % r.n : 0;
-    struct reduce_element y = reduce_sum(&r, x, first, false);
+    struct element y = reduce_sum(&r, x, first, false);
     judge(&r, &y, narrowed(&w, sum_play(&w, f, first)), t);
 }
 
@@ -384,7 +368,7 @@ END_TEST
 START_TEST(special_values_follow_ieee)
 {
     struct reduce r = {.order = REDUCE_TREE, .dtype = DTYPE_F32, .rows = 1, .n = 3};
-    struct reduce_element mean, var;
+    struct element mean, var;
     double x[3] = {1, INFINITY, -2};
     r.mode = (struct case_mode){.exact_div = true, .exact_sqrt = true};
     ck_assert(reduce_sum(&r, x, 0, false).value == (double)INFINITY);
@@ -415,17 +399,17 @@ START_TEST(cases_have_power)
     struct caselist l;
     ck_assert(!caselist_select(&l, 1, ids, "quick", NULL));
     for (int64_t k = 0; k < l.count; k++) {
-        struct scene s;
+        struct reduced s;
         char text[CASEID_TEXT_MAX];
         int64_t caught = 0;
         caseid_print(&l.id[k], text);
-        scene_init(&s, text);
-        struct oracle o = oracle_of(&s, REDUCE_Y);
+        reduced_init(&s, text);
+        struct oracle o = whole_oracle_at(&s.w, REDUCE_Y, 1);
         for (int64_t i = 0; i < o.count; i++)
             caught += o.drop[i] > 2 * o.bound[i];
         ck_assert_msg(caught > 0, "%s catches nothing", text);
         oracle_release(&o);
-        tensor_release(&s.x);
+        whole_release(&s.w);
     }
     caselist_release(&l);
 }

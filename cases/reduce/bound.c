@@ -40,22 +40,7 @@ enum { THREADS = 256, TREE = 8, LANES = 32, SHUFFLES = 5 };
 
 double reduce_least(const struct reduce *r)
 {
-    bool flushes = r->mode.flush || r->mode.approximate || r->order == REDUCE_ATOMIC;
-    return flushes ? 0x1p-125 : 0x1p-149;
-}
-
-double reduce_division(const struct reduce *r)
-{
-    return (r->mode.exact_div && !r->mode.approximate ? 1 : 5) * REDUCE_U;
-}
-
-double reduce_narrowing(enum dtype d, double x)
-{
-    if (d == DTYPE_F32)
-        return 0;
-    int e, lowest = d == DTYPE_F16 ? -14 : -126;
-    frexp(x, &e);
-    return ldexp(1, (e - 1 > lowest ? e - 1 : lowest) - dtype_info(d)->fraction - 1);
+    return r->order == REDUCE_ATOMIC ? 0x1p-125 : roundoff_least(&r->mode);
 }
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -121,11 +106,6 @@ static struct wide sqrt_wide(struct wide x)
     return wide_add(wide_of(q), wide_div(wide_sub(x, wide_product(q, q)), wide_of(2 * q)));
 }
 
-static struct reduce_element unsure(double value)
-{
-    return (struct reduce_element){.value = value, .bound = INFINITY};
-}
-
 /* --- the three results -----------------------------------------------------------------------
  */
 
@@ -137,7 +117,7 @@ static struct partial meet(const struct reduce *r, struct partial a, struct part
 {
     double v = dtype_unit(r->dtype), sum = a.sum + b.sum, off = a.off + b.off;
     double lost = dtype_min_subnormal(r->dtype) / 2 + 2 * reduce_least(r);
-    off += (fabs(sum) + off) * (v + REDUCE_U + v * REDUCE_U) + lost;
+    off += (fabs(sum) + off) * (v + ROUNDOFF_U + v * ROUNDOFF_U) + lost;
     return (struct partial){sum, off};
 }
 
@@ -157,7 +137,7 @@ static double hops_bound(const struct reduce *r, const double *x, int64_t first)
 static double sum_bound(const struct reduce *r, const struct terms *t, const double *x,
                         int64_t first)
 {
-    double d = depth(r), growth = grown(REDUCE_U, d), n = (double)r->n;
+    double d = depth(r), growth = grown(ROUNDOFF_U, d), n = (double)r->n;
     double lost = 2 * n * reduce_least(r);
     if (!r->hop || r->dtype == DTYPE_F32)
         return (growth - 1) * t->size + lost;
@@ -168,7 +148,7 @@ static double sum_bound(const struct reduce *r, const struct terms *t, const dou
 }
 
 static void sum_make(const struct reduce *r, const struct terms *t, bool mean, double bound,
-                     struct reduce_element *x)
+                     struct element *x)
 {
     double n = (double)r->n, part = mean ? n : 1;
     struct wide y = mean ? wide_div(t->sum, wide_of(n)) : t->sum;
@@ -179,16 +159,16 @@ static void sum_make(const struct reduce *r, const struct terms *t, bool mean, d
     x->drop = t->size / n / part;
     x->bound = bound / part;
     if (mean)
-        x->bound += reduce_division(r) * (fabs(y.hi) + x->bound) + reduce_least(r);
+        x->bound += roundoff_division(&r->mode) * (fabs(y.hi) + x->bound) + reduce_least(r);
 }
 
-static void norm_make(const struct reduce *r, const struct terms *t, struct reduce_element *x)
+static void norm_make(const struct reduce *r, const struct terms *t, struct element *x)
 {
     double n = (double)r->n, total = t->sum.hi, d = depth(r) + 1, f = 2 * n * reduce_least(r);
     struct wide y = sqrt_wide(t->sum);
-    double high = sqrt(total * grown(REDUCE_U, d) + f) - y.hi;
-    double low = y.hi - sqrt(fmax(0, total * grown(-REDUCE_U, d) - f));
-    double root = (r->mode.exact_sqrt && !r->mode.approximate ? 1 : 4) * REDUCE_U;
+    double high = sqrt(total * grown(ROUNDOFF_U, d) + f) - y.hi;
+    double low = y.hi - sqrt(fmax(0, total * grown(-ROUNDOFF_U, d) - f));
+    double root = (r->mode.exact_sqrt && !r->mode.approximate ? 1 : 4) * ROUNDOFF_U;
     x->value = y.hi;
     x->tail = y.lo;
     x->error = y.hi * (4 * n + 64) * 0x1p-106 + 0x1p-900;
@@ -198,27 +178,27 @@ static void norm_make(const struct reduce *r, const struct terms *t, struct redu
     x->bound += root * (y.hi + x->bound);
 }
 
-struct reduce_element reduce_sum(const struct reduce *r, const double *x, int64_t first,
+struct element reduce_sum(const struct reduce *r, const double *x, int64_t first,
                                  bool raw)
 {
     struct terms t = terms_add(r, x);
     double limit = r->hop && r->dtype != DTYPE_F32 ? dtype_max(r->dtype) / 2 : 0x1p120;
     if (r->mode.approximate && (t.nan || t.plus || t.minus))
-        return unsure(0);
+        return element_open(0);
     if (t.nan || (t.plus && t.minus))
-        return (struct reduce_element){.value = (double)NAN};
+        return element_exact((double)NAN);
     if (t.size >= limit)
-        return unsure(t.sum.hi);
+        return element_open(t.sum.hi);
     if (t.plus || t.minus)
-        return (struct reduce_element){.value = t.plus ? (double)INFINITY : -(double)INFINITY};
-    struct reduce_element y = {0};
+        return element_exact(t.plus ? (double)INFINITY : -(double)INFINITY);
+    struct element y = {0};
     enum dtype d = raw ? DTYPE_F32 : r->dtype;
     if (r->op == REDUCE_NORM && !raw)
         norm_make(r, &t, &y);
     else
         sum_make(r, &t, r->op == REDUCE_MEAN && !raw, sum_bound(r, &t, x, first), &y);
     bool narrow = r->hop && r->op == REDUCE_SUM; /* already */
-    y.bound += (narrow ? 0 : reduce_narrowing(d, fabs(y.value) + y.bound)) + y.error;
+    y.bound += (narrow ? 0 : roundoff_store(d, fabs(y.value) + y.bound)) + y.error;
     y.bound *= 1 + 0x1p-20;
-    return fabs(y.value) + 2 * y.bound >= dtype_max(d) ? unsure(y.value) : y;
+    return fabs(y.value) + 2 * y.bound >= dtype_max(d) ? element_open(y.value) : y;
 }

@@ -15,25 +15,15 @@ struct job {
 
 enum { RUNS = 32 };
 
-static void oracle_put(struct oracle *o, int64_t at, const struct reduce_element *x)
-{
-    o->value[at] = x->value;
-    o->tail[at] = x->tail;
-    o->error[at] = x->error;
-    o->bound[at] = x->bound;
-    o->drop[at] = x->drop;
-    o->scale[at] = x->scale;
-}
-
 static void row_make(const struct job *j, const double *x, int64_t row)
 {
-    struct reduce_element mean, y;
+    struct element mean, y;
     if (reduce_is_spread(j->r))
         reduce_spread(j->r, x, &mean, &y);
     else
         y = reduce_sum(j->r, x, reduce_ring_first(j->r, row), j->which == REDUCE_SUMS);
     bool first = reduce_is_spread(j->r) && j->which == REDUCE_Y;
-    oracle_put(j->o, row, first ? &mean : &y);
+    element_put(j->o, row, first ? &mean : &y);
 }
 
 static void rows_make(void *context, int64_t run)

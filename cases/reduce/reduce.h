@@ -3,6 +3,7 @@
 #define GPUPARITY_CASES_REDUCE_H
 
 #include "../../harness/case.h"
+#include "../roundoff.h"
 #include "../wide.h"
 
 /* Private to the family.
@@ -64,31 +65,21 @@ enum {
     REDUCE_RANKS = 64    /* at most in an all-reduce */
 };
 
-#define REDUCE_U 0x1p-24
-
-/* The most any f32 operation of this mode may lose to underflow, operands included. */
+/* The most any f32 operation may lose to underflow, operands included; atomic: in any mode. */
 double reduce_least(const struct reduce *r);
-/* Relative error of a division of f32 numbers in this mode. */
-double reduce_division(const struct reduce *r);
-/* Half the spacing of the format at x. */
-double reduce_narrowing(enum dtype d, double x);
 
 /* In a ring, ranks are summed from `first` on, cyclically: chunk c of the n chunks ends at its
  * owner c. 0 in other orders. */
 int64_t reduce_ring_first(const struct reduce *r, int64_t row);
 
-struct reduce_element {
-    double value, tail, error, bound, drop, scale;
-};
-
 /* y of one row; x has its n terms, a ring adds them from `first` on. `raw`: the f32 sum of
  * atomic before it is finished. */
-struct reduce_element reduce_sum(const struct reduce *r, const double *x, int64_t first,
+struct element reduce_sum(const struct reduce *r, const double *x, int64_t first,
                                  bool raw);
 
 /* Mean and variance of one row. */
-void reduce_spread(const struct reduce *r, const double *x, struct reduce_element *ret_mean,
-                   struct reduce_element *ret_var);
+void reduce_spread(const struct reduce *r, const double *x, struct element *ret_mean,
+                   struct element *ret_var);
 
 enum err reduce_oracle(const struct case_id *id, const struct case_plan *plan,
                        const struct tensor *const *input, int which, int threads,

@@ -37,7 +37,7 @@ struct rules {
 /* Off by `off` before the operation, rounded to f32 after it. */
 static double rounded(const struct rules *q, double value, double off)
 {
-    return off + REDUCE_U * (fabs(value) + off) + q->least;
+    return off + ROUNDOFF_U * (fabs(value) + off) + q->least;
 }
 
 static double product_off(double a, double a_off, double b, double b_off)
@@ -47,7 +47,7 @@ static double product_off(double a, double a_off, double b, double b_off)
 
 static void track_add(const struct rules *q, struct track *p, double x)
 {
-    if (p->count == 0 && q->division == REDUCE_U) {
+    if (p->count == 0 && q->division == ROUNDOFF_U) {
         *p = (struct track){1, x, 0, q->least, 2 * q->least};
         return;
     }
@@ -71,12 +71,12 @@ static void track_join(const struct rules *q, struct track *a, const struct trac
     double both = a->mean_off + b->mean_off, away_off = rounded(q, away, both);
     double mean = a->mean + away * share;
     double step = share * (away_off - both) +
-                  (q->division + REDUCE_U * 1.01) * share * (fabs(away) + away_off) + q->least;
+                  (q->division + ROUNDOFF_U * 1.01) * share * (fabs(away) + away_off) + q->least;
     double mean_off =
         rounded(q, mean, a->mean_off * a->count / count + b->mean_off * share + step);
     double part = away * away * a->count * share;
     double part_off = product_off(away, away_off, away, away_off) * a->count * share;
-    part_off += (q->division + 3.01 * REDUCE_U) * (part + part_off) +
+    part_off += (q->division + 3.01 * ROUNDOFF_U) * (part + part_off) +
                 q->least * (2 + a->count * share + share);
     double sum = a->squares + b->squares, sum_off = a->squares_off + b->squares_off;
     sum_off = rounded(q, sum, sum_off);
@@ -122,7 +122,7 @@ static struct exact exact_make(const struct reduce *r, const double *x)
 
 static double grown(double n)
 {
-    return exp(n * log1p(REDUCE_U)) * (1 + 0x1p-40);
+    return exp(n * log1p(ROUNDOFF_U)) * (1 + 0x1p-40);
 }
 
 static void twopass_off(const struct reduce *r, const struct rules *q, const struct exact *s,
@@ -144,10 +144,10 @@ static void welford_off(const struct reduce *r, const struct rules *q, const dou
     *ret_var = off + q->division * (var + off) + q->least;
 }
 
-static struct reduce_element element(struct wide y, double error, double off, double scale,
+static struct element element(struct wide y, double error, double off, double scale,
                                      double drop)
 {
-    return (struct reduce_element){.value = y.hi,
+    return (struct element){.value = y.hi,
                                    .tail = y.lo,
                                    .error = error,
                                    .bound = off * (1 + 0x1p-20) + error,
@@ -155,8 +155,8 @@ static struct reduce_element element(struct wide y, double error, double off, do
                                    .drop = drop};
 }
 
-void reduce_spread(const struct reduce *r, const double *x, struct reduce_element *ret_mean,
-                   struct reduce_element *ret_var)
+void reduce_spread(const struct reduce *r, const double *x, struct element *ret_mean,
+                   struct element *ret_var)
 {
     bool finite = true;
     double n = (double)r->n, mean_off, var_off, squares = 0;
@@ -165,7 +165,7 @@ void reduce_spread(const struct reduce *r, const double *x, struct reduce_elemen
         squares += x[i] * x[i];
     }
     if (r->mode.approximate || (finite && squares >= 0x1p120)) {
-        *ret_mean = *ret_var = (struct reduce_element){.bound = INFINITY};
+        *ret_mean = *ret_var = element_open(0);
         return;
     }
     if (!finite) {
@@ -174,12 +174,11 @@ void reduce_spread(const struct reduce *r, const double *x, struct reduce_elemen
         bool nan = false;
         for (int64_t i = 0; i < r->n; i++)
             nan = nan || isnan(x[i]);
-        *ret_mean = (struct reduce_element){.value = nan ? (double)NAN : 0,
-                                            .bound = nan ? 0 : INFINITY};
-        *ret_var = (struct reduce_element){.value = (double)NAN};
+        *ret_mean = nan ? element_exact((double)NAN) : element_open(0);
+        *ret_var = element_exact((double)NAN);
         return;
     }
-    struct rules q = {reduce_division(r), reduce_least(r)};
+    struct rules q = {roundoff_division(&r->mode), reduce_least(r)};
     struct exact s = exact_make(r, x);
     if (r->order == REDUCE_WELFORD)
         welford_off(r, &q, x, &mean_off, &var_off);
