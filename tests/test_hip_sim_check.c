@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -66,6 +67,48 @@ START_TEST(unwritten_bytes)
 }
 END_TEST
 
+/* Each is fine with one argument, and with another uses what nobody has set. */
+START_TEST(unset_values)
+{
+    found("unset_register", 1, 77, "thread 77");
+    ok(launch("unset_register", 1, THREADS));
+    found("unset_branch", 1, 1, "branches on something");
+    ok(launch("unset_branch", 1, 0));
+    found("unset_address", 1, 1, "uses an address");
+    ok(launch("unset_address", 1, 0));
+    found("unset_private", 1, 3, "private memory");
+    ok(launch("unset_private", 1, 4));
+    found("unset_atomic", 1, 1, "updates global memory");
+    ok(launch("unset_atomic", 1, 0));
+    ok(launch("unset_unused", 1, 0));
+    ok(launch("unset_unused", 1, 100));
+}
+END_TEST
+
+/* The line of the source of the statement with the text, in the words of the last fault. */
+static void line_is_named(const char *text)
+{
+    char line[256], name[64];
+    int number = 1;
+    FILE *f = fopen(GPUPARITY_SOURCE_DIR "/tests/data/hip_sim/faulty.hip", "r");
+    ck_assert_ptr_nonnull(f);
+    while (fgets(line, sizeof line, f) && !strstr(line, text))
+        number++;
+    fclose(f);
+    snprintf(name, sizeof name, "(faulty.hip:%d)", number);
+    ck_assert_msg(strstr(gpuparity_sim_last_fault(), name), "%s: %s", name,
+                  gpuparity_sim_last_fault());
+}
+
+START_TEST(source_lines)
+{
+    found("unset_private", 1, 3, "private memory");
+    line_is_named("a[threadIdx.x] = local[3]");
+    found("blocks_race", 4, 5, "nothing orders");
+    line_is_named("a[threadIdx.x] = blockIdx.x * n");
+}
+END_TEST
+
 START_TEST(races)
 {
     ok(launch("blocks_race", 1, 5));
@@ -100,6 +143,8 @@ int main(void)
     TCase *c = tcase_create("check");
     tcase_add_checked_fixture(c, module_open, module_close);
     tcase_add_test(c, unwritten_bytes);
+    tcase_add_test(c, unset_values);
+    tcase_add_test(c, source_lines);
     tcase_add_test(c, races);
     tcase_add_test(c, barriers_apart);
     tcase_add_test(c, correct_kernels_stay_silent);

@@ -25,7 +25,7 @@ struct sim_fault {
     uint64_t address, pc;
     uint32_t block[3];
     int lane;       /* thread within the block, linear; -1 if all */
-    char text[384]; /* one line: kernel, instruction, what was touched */
+    char text[640]; /* one line: kernel, instruction, what was touched */
 };
 
 /* Fills kind and text, keeps the first fault if one is there. Returns 1, for `return`. */

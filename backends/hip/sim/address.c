@@ -90,7 +90,7 @@ int address_ds(struct wave *w, const struct access *a, uint32_t offset,
     return w->block->watch ? watch_access(w, a, ret_pointer) : WAVE_GOES_ON;
 }
 
-static uint32_t extended(uint32_t old, const uint8_t *p, unsigned bytes, enum mem_extend extend)
+uint32_t lane_extended(uint32_t old, const uint8_t *p, unsigned bytes, enum mem_extend extend)
 {
     uint32_t v = 0;
     memcpy(&v, p, bytes);
@@ -110,7 +110,7 @@ void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mas
         for (uint32_t rest = mask; rest; rest &= rest - 1) {
             int lane = __builtin_ctz(rest);
             uint32_t *d = &w->v[first][lane];
-            *d = extended(*d, pointer[lane], bytes, extend);
+            *d = lane_extended(*d, pointer[lane], bytes, extend);
         }
         return;
     }

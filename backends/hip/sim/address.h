@@ -14,7 +14,8 @@ struct access {
     uint32_t size; /* bytes a lane */
     uint32_t mask; /* active lanes */
     bool writes;
-    unsigned data;    /* first register a store writes; WAVE_VGPRS: not known */
+    unsigned data;    /* first register that is stored; WAVE_VGPRS: none */
+    unsigned loaded;  /* first register that is loaded; WAVE_VGPRS: none */
     const char *what; /* "reads", "writes", "updates" */
 };
 
@@ -30,10 +31,17 @@ int address_lanes(struct wave *w, const struct access *a, uint8_t *ret_pointer[W
 int address_ds(struct wave *w, const struct access *a, uint32_t offset,
                uint8_t *ret_pointer[WAVE_LANES]);
 
+/* A register after a load of less than four bytes at p into it. */
+uint32_t lane_extended(uint32_t old, const uint8_t *p, unsigned bytes, enum mem_extend extend);
+
 /* Between memory and the registers first, first + 1, ... of all active lanes. */
 void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask,
                 unsigned first, unsigned bytes, enum mem_extend extend);
 void lanes_write(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask,
                  unsigned first, unsigned bytes, bool high);
+
+/* What ds_permute and ds_bpermute make of a row of data; the lanes come from the address
+ * register. */
+void permute_row(const struct wave *w, const struct inst *i, const uint32_t *data, uint32_t *r);
 
 #endif

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "blockrun.h"
 
-#include "watch.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "taint.h"
+#include "watch.h"
 
 enum {
     POISON = 0xcd,
@@ -113,8 +114,9 @@ static unsigned put_64(struct wave *w, unsigned n, uint64_t v)
 }
 
 /* User SGPRs in the order of the properties' bits, then the block's number after the count the
- * descriptor states. */
-static void scalars_start(struct wave *w, const struct block_launch *b, const uint32_t id[3])
+ * descriptor states. Returns how many registers are set. */
+static unsigned scalars_start(struct wave *w, const struct block_launch *b,
+                              const uint32_t id[3])
 {
     const struct kernel_descriptor *d = &b->request->kernel->descriptor;
     unsigned n = 0;
@@ -136,6 +138,7 @@ static void scalars_start(struct wave *w, const struct block_launch *b, const ui
     for (unsigned k = 0; k < 3; k++)
         if (RSRC2_BLOCK_ID(d->rsrc2, k))
             w->s[n++] = id[k];
+    return n;
 }
 
 static uint32_t mode_of(uint32_t rsrc1)
@@ -163,6 +166,12 @@ static void vectors_start(struct wave *w, const struct block_launch *b)
     w->s[WAVE_EXEC] = exec;
 }
 
+/* Of a wave. */
+static size_t private_size(const struct block *b)
+{
+    return (size_t)b->scratch_size * WAVE_LANES;
+}
+
 static void wave_start(struct workspace *s, const struct block_launch *b, unsigned n,
                        const uint32_t id[3])
 {
@@ -173,10 +182,15 @@ static void wave_start(struct workspace *s, const struct block_launch *b, unsign
     w->pc = b->request->kernel->entry;
     w->v = (wave_row *)(void *)((uint8_t *)w + rounded(sizeof *w));
     if (s->block.scratch_size)
-        w->scratch = s->scratch + (size_t)s->block.scratch_size * WAVE_LANES * n;
+        w->scratch = s->scratch + private_size(&s->block) * n;
     wave_mode_set(w, mode_of(b->request->kernel->descriptor.rsrc1));
-    scalars_start(w, b, id);
+    const unsigned scalars = scalars_start(w, b, id);
     vectors_start(w, b);
+    if (s->block.watch) {
+        uint8_t *known;
+        w->taint = watch_taint(&s->watch, n, private_size(&s->block), &known);
+        taint_start(w->taint, w, scalars, known);
+    }
 }
 
 static int block_start(struct workspace *s, const struct block_launch *b, const uint32_t id[3],
@@ -197,7 +211,8 @@ static int block_start(struct workspace *s, const struct block_launch *b, const 
         return 1;
     if (p->watch) {
         const uint64_t number = ((uint64_t)id[2] * p->grid[1] + id[1]) * p->grid[0] + id[0];
-        if (watch_block_begin(&s->watch, p->watch, number, s->block.lds_size))
+        if (watch_block_begin(&s->watch, p->watch, number, s->block.lds_size, waves_of(b),
+                              private_size(&s->block)))
             return sim_fault_set(f, SIM_FAULT_NOMEM, "no memory to check a block");
         s->watch.swaps = p->kernel->swaps;
         s->block.watch = &s->watch;

@@ -14,6 +14,7 @@ struct codemap {
     const uint32_t *word; /* borrowed: the loaded code, which must not change */
     size_t count;         /* dwords */
     uint64_t address;     /* of word[0] on the device */
+    const struct sourceline *lines; /* for messages, borrowed; NULL: none */
     struct inst *inst;    /* one a dword, owned; zero pages until used */
     struct inst *pairs;   /* the Y halves of all VOPDs, linked by `pair`; owned */
     pthread_mutex_t lock;

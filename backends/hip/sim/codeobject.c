@@ -210,6 +210,9 @@ static int code_map(struct loader *l)
     if (codemap_init(&o->code, o->words, l->exec_size / 4, address))
         return refuse(l, "no memory to decode %llu bytes of code",
                       (unsigned long long)l->exec_size);
+    if (!sourceline_init(&o->lines, l->bytes, l->size, l->exec_low))
+        return refuse(l, "out of memory");
+    o->code.lines = &o->lines;
     return 0;
 }
 
@@ -277,6 +280,7 @@ void codeobject_release(struct codeobject *c)
     free(c->global);
     free(c->kernel);
     free(c->words);
+    sourceline_release(&c->lines);
     metadata_release(&c->metadata);
     *c = (struct codeobject){0};
 }

@@ -4,6 +4,7 @@
 
 #include "codemap.h"
 #include "metadata.h"
+#include "sourceline.h"
 
 /* A code object in the card's memory. */
 
@@ -40,6 +41,7 @@ struct codeobject {
     uint64_t segment, segment_size; /* launches put their arguments there; made by the first */
     uint32_t *words;                /* owned: the executable segment as it was loaded */
     struct codemap code;
+    struct sourceline lines;
     struct metadata metadata;
     int n_kernel, n_global;
     struct kernel *kernel; /* owned */

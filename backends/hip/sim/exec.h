@@ -30,6 +30,9 @@ atomic_fn atomic_swap, atomic_cmpswap_32, atomic_cmpswap_64, atomic_cmpswap_f32,
     atomic_add_f32, atomic_mskor, atomic_cmpstore, atomic_cmpstore_f32, atomic_cmpstore_f64,
     atomic_wrap, atomic_condxchg32;
 
+/* Where a scalar load reads. False: beyond its buffer, which gives zeros. */
+bool smem_where(const struct wave *w, const struct inst *i, uint64_t *ret_address);
+
 /* Value of a scalar or constant operand. */
 static inline uint32_t scalar_32(const struct wave *w, const struct operand *o)
 {

@@ -6,12 +6,14 @@
 static struct access access_of(const struct wave *w, const struct inst *i, bool writes,
                                const char *what)
 {
-    return (struct access){.inst = i,
-                           .size = i->code->bytes,
-                           .mask = w->s[WAVE_EXEC],
-                           .writes = writes,
-                           .data = writes ? i->src[0].index : WAVE_VGPRS,
-                           .what = what};
+    return (struct access){
+        .inst = i,
+        .size = i->code->bytes,
+        .mask = w->s[WAVE_EXEC],
+        .writes = writes,
+        .data = writes ? i->src[0].index : WAVE_VGPRS,
+        .loaded = !writes || (i->code->form == FORM_ATOMIC && i->glc) ? i->d : WAVE_VGPRS,
+        .what = what};
 }
 
 static int load(struct wave *w, const struct inst *i)

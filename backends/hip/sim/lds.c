@@ -4,16 +4,20 @@
 #include <string.h>
 
 #include "encoding.h"
+#include "watch.h"
 
 static struct access access_of(const struct wave *w, const struct inst *i, bool writes,
                                const char *what)
 {
-    return (struct access){.inst = i,
-                           .size = i->code->bytes,
-                           .mask = w->s[WAVE_EXEC],
-                           .writes = writes,
-                           .data = writes ? i->src[0].index : WAVE_VGPRS,
-                           .what = what};
+    return (struct access){
+        .inst = i,
+        .size = i->code->bytes,
+        .mask = w->s[WAVE_EXEC],
+        .writes = writes,
+        .data = writes ? i->src[0].index : WAVE_VGPRS,
+        .loaded =
+            !writes || (i->code->form == FORM_ATOMIC && i->code->detail) ? i->d : WAVE_VGPRS,
+        .what = what};
 }
 
 int exec_ds_load(struct wave *w, const struct inst *i)
@@ -49,7 +53,9 @@ int exec_ds_load2(struct wave *w, const struct inst *i)
     uint8_t *first[WAVE_LANES], *second[WAVE_LANES];
     uint32_t offset[2];
     offsets(i, a.size, i->code->detail, offset);
-    if (address_ds(w, &a, offset[0], first) || address_ds(w, &a, offset[1], second))
+    struct access b = a;
+    b.loaded = i->d + a.size / 4;
+    if (address_ds(w, &a, offset[0], first) || address_ds(w, &b, offset[1], second))
         return WAVE_FAULT;
     lanes_load(w, first, a.mask, i->d, a.size, EXT_ZERO);
     lanes_load(w, second, a.mask, i->d + a.size / 4, a.size, EXT_ZERO);
@@ -117,8 +123,12 @@ int exec_ds_exchange2(struct wave *w, const struct inst *i)
     uint8_t *first[WAVE_LANES], *second[WAVE_LANES];
     uint32_t offset[2];
     a.size = strstr(i->code->name, "b64") ? 8 : 4;
+    a.loaded = i->d;
+    struct access b = a;
+    b.data = i->src[1].index;
+    b.loaded = i->d + a.size / 4;
     offsets(i, a.size, far ? 64 : 1, offset);
-    if (address_ds(w, &a, offset[0], first) || address_ds(w, &a, offset[1], second))
+    if (address_ds(w, &a, offset[0], first) || address_ds(w, &b, offset[1], second))
         return WAVE_FAULT;
     for (uint32_t rest = a.mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
@@ -143,15 +153,19 @@ int exec_ds_nop(struct wave *w, const struct inst *i)
  * subtracts it; every active lane gets the old value. */
 int exec_ds_append(struct wave *w, const struct inst *i)
 {
-    const struct access a = access_of(w, i, true, "updates");
-    const uint32_t base = (w->s[WAVE_M0] & 0xffff) + (uint32_t)i->imm;
-    uint8_t *p = address_shared(w, &a, 0, base);
-    if (!p)
+    struct access a = access_of(w, i, true, "updates");
+    const uint32_t exec = a.mask, base = (w->s[WAVE_M0] & 0xffff) + (uint32_t)i->imm;
+    uint8_t *pointer[WAVE_LANES];
+    a.mask = 1;
+    a.data = WAVE_VGPRS;
+    pointer[0] = address_shared(w, &a, 0, base);
+    if (!pointer[0] || (w->block->watch && watch_access(w, &a, pointer)))
         return WAVE_FAULT;
-    uint32_t old = (uint32_t)word_read(p, 4), count = (uint32_t)__builtin_popcount(a.mask);
+    uint32_t old = (uint32_t)word_read(pointer[0], 4),
+             count = (uint32_t)__builtin_popcount(exec);
     uint32_t now = strcmp(i->code->name, "ds_append") == 0 ? old + count : old - count;
-    memcpy(p, &now, 4);
-    for (uint32_t rest = a.mask; rest; rest &= rest - 1)
+    memcpy(pointer[0], &now, 4);
+    for (uint32_t rest = exec; rest; rest &= rest - 1)
         w->v[i->d][__builtin_ctz(rest)] = old;
     return WAVE_GOES_ON;
 }
@@ -161,27 +175,29 @@ int exec_ds_addtid(struct wave *w, const struct inst *i)
     const bool writes = strstr(i->code->name, "store") != NULL;
     const struct access a = access_of(w, i, writes, writes ? "writes" : "reads");
     const uint32_t base = (w->s[WAVE_M0] & 0xffff) + (uint32_t)i->imm;
+    uint8_t *pointer[WAVE_LANES];
     for (uint32_t rest = a.mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
-        uint8_t *p = address_shared(w, &a, lane, base + 4 * (uint32_t)lane);
-        if (!p)
+        pointer[lane] = address_shared(w, &a, lane, base + 4 * (uint32_t)lane);
+        if (!pointer[lane])
             return WAVE_FAULT;
-        if (writes)
-            memcpy(p, &w->v[i->src[0].index][lane], 4);
-        else
-            memcpy(&w->v[i->d][lane], p, 4);
     }
+    if (w->block->watch && watch_access(w, &a, pointer))
+        return WAVE_FAULT;
+    if (writes)
+        lanes_write(w, pointer, a.mask, i->src[0].index, 4, false);
+    else
+        lanes_load(w, pointer, a.mask, i->d, 4, EXT_ZERO);
     return WAVE_GOES_ON;
 }
 
 /* --- between lanes, without memory. A lane that is switched off reads as 0. */
 
-int exec_ds_permute(struct wave *w, const struct inst *i)
+void permute_row(const struct wave *w, const struct inst *i, const uint32_t *data, uint32_t *r)
 {
     const uint32_t exec = w->s[WAVE_EXEC], *address = w->v[i->address];
-    const uint32_t *data = w->v[i->src[0].index];
     const bool backward = strcmp(i->code->name, "ds_bpermute_b32") == 0;
-    wave_row r = {0};
+    memset(r, 0, sizeof(wave_row));
     for (uint32_t rest = exec; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         int other = (address[lane] + (uint32_t)i->imm) >> 2 & 31;
@@ -190,6 +206,13 @@ int exec_ds_permute(struct wave *w, const struct inst *i)
         else if (exec >> other & 1)
             r[lane] = data[other];
     }
+}
+
+int exec_ds_permute(struct wave *w, const struct inst *i)
+{
+    const uint32_t exec = w->s[WAVE_EXEC];
+    wave_row r;
+    permute_row(w, i, w->v[i->src[0].index], r);
     for (uint32_t rest = exec; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         w->v[i->d][lane] = r[lane];

@@ -39,7 +39,7 @@ struct runtime {
     struct ihipModule_t *modules; /* list, owned */
     uint64_t instructions;
     char marks[512];
-    char last_fault[512];
+    char last_fault[640];
     int pending; /* error of a launch that the next synchronisation reports */
 };
 

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+#include "taint.h"
 
 struct watch *watch_open(const struct sim_memory *memory, int *ret_error)
 {
@@ -46,20 +49,60 @@ void watch_wrote(struct watch *c, uint64_t address, uint64_t size)
         shadow_write(&c->global, offset_of(c, address), size);
 }
 
+bool watch_written(const struct watch *c, const void *p, uint64_t size)
+{
+    return shadow_is_written(&c->global, offset_of(c, (uintptr_t)p), size);
+}
+
 int watch_launch(struct watch *c, uint64_t blocks)
 {
     return c ? shadow_begin(&c->global, blocks) : 0;
 }
 
+static size_t wave_size(size_t private_size)
+{
+    return (sizeof(struct taint) + private_size + 63) / 64 * 64;
+}
+
+struct taint *watch_taint(const struct watch_block *b, unsigned n, size_t private_size,
+                          uint8_t **ret_scratch)
+{
+    struct taint *t = (void *)(b->waves + n * wave_size(private_size));
+    *ret_scratch = (uint8_t *)(t + 1);
+    return t;
+}
+
+/* Zeroed, at a price that does not depend on the size. */
+static int zeroed(uint8_t **memory, size_t *size, size_t wanted)
+{
+    if (*size >= wanted)
+        return madvise(*memory, *size, MADV_DONTNEED) ? errno : 0;
+    if (*memory)
+        munmap(*memory, *size);
+    *size = 0;
+    *memory = mmap(NULL, wanted, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (*memory == MAP_FAILED) {
+        *memory = NULL;
+        return ENOMEM;
+    }
+    *size = wanted;
+    return 0;
+}
+
 int watch_block_begin(struct watch_block *b, struct watch *c, uint64_t number,
-                      uint32_t lds_size)
+                      uint32_t lds_size, unsigned waves, size_t private_size)
 {
     b->watch = c;
     b->number = (uint32_t)number;
     b->interval = 0;
-    if (!lds_size)
-        return 0;
-    int error = b->shared.size ? 0 : shadow_init(&b->shared, LDS_WATCHED);
+    int error = zeroed(&b->waves, &b->waves_size, waves * wave_size(private_size));
+    if (error || !lds_size)
+        return error;
+    if (!b->known && !(b->known = malloc(LDS_WATCHED)))
+        return ENOMEM;
+    memset(b->known, 0, LDS_WATCHED);
+    error = b->shared.size ? 0 : shadow_init(&b->shared, LDS_WATCHED);
     if (error)
         return error;
     shadow_unwrite(&b->shared, 0, lds_size);
@@ -69,6 +112,9 @@ int watch_block_begin(struct watch_block *b, struct watch *c, uint64_t number,
 void watch_block_release(struct watch_block *b)
 {
     shadow_release(&b->shared);
+    free(b->known);
+    if (b->waves)
+        munmap(b->waves, b->waves_size);
     *b = (struct watch_block){0};
 }
 
@@ -125,6 +171,9 @@ int watch_access(struct wave *w, const struct access *a, uint8_t *const pointer[
                                  .interval = b->interval,
                                  .pc = 4 * (w->pc - a->inst->advance)};
     const enum shadow_use use = use_of(a);
+    const int found = taint_access(w, a, pointer);
+    if (found)
+        return found;
     for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
         const int lane = __builtin_ctz(rest);
         const uint8_t *p = pointer[lane];
@@ -136,7 +185,7 @@ int watch_access(struct wave *w, const struct access *a, uint8_t *const pointer[
         actor.block = shared ? 0 : b->number;
         if (offset < m->size &&
             shadow_access(m, &actor, use, offset, a->size, same_bytes(w, a, p, lane), &f) &&
-            !starts_a_loop(b, use, &f))
+            f.kind == SIM_FAULT_RACE && !starts_a_loop(b, use, &f))
             return finding_report(w, a, lane, p, shared ? "shared memory" : "global memory", &f,
                                   &actor);
     }

@@ -6,6 +6,8 @@
 
 #include "codemap.h"
 #include "exec.h"
+#include "sourceline.h"
+#include "taint.h"
 
 void wave_mode_set(struct wave *w, uint32_t mode)
 {
@@ -27,7 +29,7 @@ int wave_run(struct wave *w, uint64_t limit)
         const struct inst *i = codemap_at(code, w->pc);
         w->pc += i->advance;
         n++;
-        event = i->exec(w, i);
+        event = __builtin_expect(w->taint != NULL, 0) ? taint_run(w, i) : i->exec(w, i);
         if (event)
             break;
     }
@@ -92,6 +94,14 @@ void wave_register_set(struct wave *w, int32_t field, uint32_t value)
 /* --- faults
  * ----------------------------------------------------------------------------------- */
 
+void wave_place(const struct wave *w, uint64_t pc, char *ret, size_t size)
+{
+    char line[160];
+    const bool known = sourceline_find(w->block->code->lines, 4 * pc, line, sizeof line);
+    snprintf(ret, size, "code + 0x%llx%s%s%s", (unsigned long long)(4 * pc), known ? " (" : "",
+             known ? line : "", known ? ")" : "");
+}
+
 static void place_print(const struct wave *w, const struct inst *i, char *ret, size_t size)
 {
     char text[128] = "";
@@ -102,13 +112,15 @@ static void place_print(const struct wave *w, const struct inst *i, char *ret, s
             i >= m->inst && i < m->inst + m->count ? (size_t)(i - m->inst) : w->pc - i->advance;
         inst_print(i, m->word + pc, text, sizeof text);
     }
-    snprintf(ret, size, "%s%s%s at code + 0x%zx", i ? "`" : "", text, i ? "`" : "", 4 * pc);
+    char at[200];
+    wave_place(w, pc, at, sizeof at);
+    snprintf(ret, size, "%s%s%s at %s", i ? "`" : "", text, i ? "`" : "", at);
 }
 
 int wave_fault(struct wave *w, const struct inst *i, enum sim_fault_kind kind, int lane,
                uint64_t address, const char *what)
 {
-    char place[200], who[32] = "";
+    char place[340], who[32] = "";
     struct sim_fault *f = w->block->fault;
     place_print(w, i, place, sizeof place);
     if (lane >= 0)

@@ -46,6 +46,7 @@ typedef uint32_t wave_row[WAVE_LANES] __attribute__((aligned(64)));
 
 struct inst;
 struct codemap;
+struct taint;
 
 struct block {
     struct sim_memory *memory;
@@ -67,10 +68,11 @@ struct wave {
     bool plain; /* the float bits of mode are the default: executors take the fast path */
     uint64_t instructions;
     struct block *block;
-    wave_row *v;      /* WAVE_VGPRS rows */
-    uint8_t *scratch; /* 32 times block->scratch_size bytes, lane after lane */
-    uint32_t number;  /* within the block */
-    int event;        /* why its loop ended last: enum wave_event */
+    wave_row *v;         /* WAVE_VGPRS rows */
+    uint8_t *scratch;    /* 32 times block->scratch_size bytes, lane after lane */
+    uint32_t number;     /* within the block */
+    struct taint *taint; /* NULL unless checks are on */
+    int event;           /* why its loop ended last: enum wave_event */
 };
 
 void wave_mode_set(struct wave *w, uint32_t mode);
@@ -87,6 +89,9 @@ int wave_run(struct wave *w, uint64_t limit);
  */
 uint64_t wave_address(const struct wave *w, uint32_t pc);
 int wave_jump(struct wave *w, const struct inst *i, uint64_t address);
+
+/* "code + 0x40 (file.hip:12)": dword pc in words, with the source line where it is known. */
+void wave_place(const struct wave *w, uint64_t pc, char *ret, size_t size);
 
 /* Faults: fill block->fault with kernel, instruction and place; return WAVE_FAULT. */
 int wave_trap(struct wave *w, const struct inst *i, const char *why);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels of test_hip_sim_check.c, each with one fault, and their mended twins:
- *     hipcc --genco --offload-arch=gfx1100 -O3 faulty.hip -o faulty.co */
+ *     hipcc --genco --offload-arch=gfx1100 -O3 -gline-tables-only faulty.hip -o faulty.co */
 #include <hip/hip_runtime.h>
 
 #define KERNEL extern "C" __global__ void
@@ -58,4 +58,53 @@ KERNEL correct(int *a, const int *b, int n)
     }
     if (threadIdx.x == 0)
         atomicAdd(a, s[0]);
+}
+
+/* --- values nobody has set */
+
+/* a register that no instruction sets is added to element n */
+KERNEL unset_register(int *a, const int *b, int n)
+{
+    int x = b[threadIdx.x], y = 0;
+    if (threadIdx.x == (unsigned)n)
+        asm volatile("v_add_nc_u32 %0, v99, %1" : "=v"(y) : "v"(x) : "v100");
+    a[threadIdx.x] = x + y;
+}
+
+/* an element nobody has written decides where to go, if n is 1 */
+KERNEL unset_branch(int *a, const int *b, int n)
+{
+    if (b[127 + n] == 5)
+        a[threadIdx.x] = b[threadIdx.x] * 2;
+    else
+        a[threadIdx.x] = b[threadIdx.x] * 3;
+}
+
+/* the same chooses an address */
+KERNEL unset_address(int *a, const int *b, int n) { a[threadIdx.x] = b[b[127 + n] & 3]; }
+
+/* a local array of which not all elements are set; not optimised */
+__attribute__((optnone)) KERNEL unset_private(int *a, const int *b, int n)
+{
+    int local[4];
+    for (int k = 0; k < n; k++)
+        local[k] = b[k];
+    a[threadIdx.x] = local[3];
+}
+
+/* an atomic operation on memory nobody has written, if n is 1 */
+KERNEL unset_atomic(int *a, int *b, int n) { atomicAdd(&b[(127 + n)], 1); }
+
+/* correct: what was not written is loaded, moved and never used */
+KERNEL unset_unused(int *a, const int *b, int n)
+{
+    __shared__ int s[128];
+    const unsigned t = threadIdx.x;
+    int x = b[t + n]; /* from 128 - n on not written */
+    s[t] = x;
+    __syncthreads();
+    int y = s[t ^ 1];
+    int z = __shfl_xor(y, 1);
+    bool mine = t + n < 128;
+    a[t] = (mine ? z : 7) + ((mine ? x : 0xff00) & 0xffff0000 ? 1 : 0);
 }
