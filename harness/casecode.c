@@ -102,21 +102,45 @@ static struct casecode_entry *entry_find(struct casecode *c, const struct case_i
     return NULL;
 }
 
+static struct casecode_entry *entry_add(struct casecode *c, const struct case_id *id)
+{
+    struct casecode_entry *n = calloc(1, sizeof *n);
+    if (!n)
+        return NULL;
+    n->family = id->family;
+    n->source = id->variant->source;
+    n->mode = id->mode;
+    n->next = c->entry;
+    c->entry = n;
+    return n;
+}
+
+bool casecode_put(struct casecode *c, const struct case_id *id, const struct code *code)
+{
+    struct casecode_entry *n = entry_add(c, id);
+    if (!n)
+        return false;
+    n->code.bytes = malloc(code->size + 1);
+    n->code.options = strdup(code->options ? code->options : "");
+    n->code.log = strdup(code->log ? code->log : "");
+    if (!n->code.bytes || !n->code.options || !n->code.log)
+        return false;
+    memcpy(n->code.bytes, code->bytes, code->size);
+    n->code.size = code->size;
+    memcpy(n->code.version, code->version, sizeof code->version);
+    return true;
+}
+
 enum record_status casecode_get(struct casecode *c, const struct case_id *id,
                                 const struct code **ret_code, char *ret_reason, size_t size)
 {
     struct casecode_entry *n = entry_find(c, id);
     if (!n) {
-        n = calloc(1, sizeof *n);
+        n = entry_add(c, id);
         if (!n) {
             snprintf(ret_reason, size, "out of memory");
             return RECORD_SKIPPED;
         }
-        n->family = id->family;
-        n->source = id->variant->source;
-        n->mode = id->mode;
-        n->next = c->entry;
-        c->entry = n;
         entry_fill(c, id, n);
     }
     *ret_code = &n->code;

@@ -31,6 +31,10 @@ struct casecode {
 enum record_status casecode_get(struct casecode *c, const struct case_id *id,
                                 const struct code **ret_code, char *ret_reason, size_t size);
 
+/* Code that was made before, for the same file and mode: a copy is kept, and casecode_get gives
+ * it. False: out of memory. */
+bool casecode_put(struct casecode *c, const struct case_id *id, const struct code *code);
+
 void casecode_release(struct casecode *c);
 
 #endif

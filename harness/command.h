@@ -27,6 +27,7 @@ extern const struct command commands[];
 enum err cmd_check(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_compare(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_doctor(const struct options *o, int *ret_exit, struct errinfo *e);
+enum err cmd_explain(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_list(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_merge(const struct options *o, int *ret_exit, struct errinfo *e);

@@ -215,18 +215,12 @@ static void write_reproduction(const struct job *j, struct finding *f)
                  j->sides.a.device);
 }
 
-static enum err compare_tensors(const struct job *j, struct unit *u, int64_t at_a, int64_t at_b,
-                                struct finding *f, struct errinfo *e)
+static enum err compare_outputs(const struct job *j, struct unit *u, struct finding *f,
+                                struct errinfo *e)
 {
-    enum err err = caseid_parse(f->id, &u->id, e);
-    if (err)
-        return err_context(e, ERR_FORMAT, "%s: case %s", j->a->path, f->id);
     TRY(u->id.family->plan(&u->id, &u->plan, e));
     TRY(check_inputs(j, u, f, e));
     TRY(unit_inputs(u, e));
-    TRY(record_read_outs(j->a->record, j->a->run, at_a, &u->n_a, u->out_a, e));
-    if (j->b)
-        TRY(record_read_outs(j->b->record, j->b->run, at_b, &u->n_b, u->out_b, e));
     f->out = calloc((size_t)u->plan.n_tensor + 1, sizeof *f->out);
     if (!f->out)
         return err_set(e, ERR_NOMEM, "out of memory while comparing %s", f->id);
@@ -234,6 +228,18 @@ static enum err compare_tensors(const struct job *j, struct unit *u, int64_t at_
         if (u->plan.tensor[i].role != TENSOR_IN)
             TRY(compare_output(j, u, i, f, e));
     return ERR_OK;
+}
+
+static enum err compare_tensors(const struct job *j, struct unit *u, int64_t at_a, int64_t at_b,
+                                struct finding *f, struct errinfo *e)
+{
+    enum err err = caseid_parse(f->id, &u->id, e);
+    if (err)
+        return err_context(e, ERR_FORMAT, "%s: case %s", j->a->path, f->id);
+    TRY(record_read_outs(j->a->record, j->a->run, at_a, &u->n_a, u->out_a, e));
+    if (j->b)
+        TRY(record_read_outs(j->b->record, j->b->run, at_b, &u->n_b, u->out_b, e));
+    return compare_outputs(j, u, f, e);
 }
 
 static enum err compare_case(const struct job *j, int64_t at_a, int64_t at_b, struct finding *f,
@@ -255,6 +261,54 @@ static enum err compare_case(const struct job *j, int64_t at_a, int64_t at_b, st
             return err;
     }
     verdict_case(f);
+    return ERR_OK;
+}
+
+/* The unit only borrows the outputs: they are not counted as its own when it is released. */
+static enum err borrow_and_compare(const struct job *j, const struct case_id *id,
+                                   const struct compare_side *a, const struct compare_side *b,
+                                   struct finding *f, struct errinfo *e)
+{
+    struct unit *u = calloc(1, sizeof *u);
+    if (!u)
+        return err_set(e, ERR_NOMEM, "out of memory while comparing %s", f->id);
+    u->id = *id;
+    u->n_a = a->n_out;
+    memcpy(u->out_a, a->out, (size_t)a->n_out * sizeof *a->out);
+    if (b) {
+        u->n_b = b->n_out;
+        memcpy(u->out_b, b->out, (size_t)b->n_out * sizeof *b->out);
+    }
+    enum err err = compare_outputs(j, u, f, e);
+    u->n_a = u->n_b = 0;
+    unit_release(u);
+    return err;
+}
+
+enum err compare_memory(const struct case_id *id, const struct compare_side *a,
+                        const struct compare_side *b, int threads, struct finding *ret_finding,
+                        struct errinfo *e)
+{
+    const struct compare_options options = {.threads = threads};
+    const struct compare_run run_a = {.path = a->device}, run_b = {.path = b ? b->device : ""};
+    struct job j = {.a = &run_a, .b = b ? &run_b : NULL, .options = &options,
+                    .threads = threads};
+    struct finding f = {.one_sided = !b, .a = *a->c};
+    if (b)
+        f.b = *b->c;
+    snprintf(j.sides.a.device, sizeof j.sides.a.device, "%s", a->device);
+    snprintf(j.sides.b.device, sizeof j.sides.b.device, "%s", b ? b->device : "");
+    caseid_print(id, f.id);
+    write_reproduction(&j, &f);
+    enum err err = ERR_OK;
+    if (f.a.status == RECORD_OK && (!b || f.b.status == RECORD_OK))
+        err = borrow_and_compare(&j, id, a, b, &f, e);
+    if (err) {
+        finding_release(&f);
+        return err;
+    }
+    verdict_case(&f);
+    *ret_finding = f;
     return ERR_OK;
 }
 

@@ -21,6 +21,14 @@ struct compare_options {
     const char *only;          /* judge the case of this id alone; NULL: all */
 };
 
+/* One side of a pair that was never in a record. */
+struct compare_side {
+    const char *device; /* for the line that reproduces */
+    const struct record_case *c;
+    int n_out;
+    const struct record_out *out;
+};
+
 /* Receives each finding in the order of A's record; it is released after the call. */
 typedef enum err compare_sink(void *context, const struct finding *f, struct errinfo *e);
 
@@ -36,5 +44,12 @@ void compare_sides(const struct compare_run *a, const struct compare_run *b,
 enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
                       const struct compare_options *o, compare_sink *sink, void *context,
                       struct finding_tally *ret_tally, struct errinfo *e);
+
+/* The same for one case in memory (`b` NULL: verify). Either side may have been computed in
+ * another mode or by another kernel than `id` says: it is judged as an answer to `id`. The
+ * finding is the caller's: finding_release. */
+enum err compare_memory(const struct case_id *id, const struct compare_side *a,
+                        const struct compare_side *b, int threads, struct finding *ret_finding,
+                        struct errinfo *e);
 
 #endif

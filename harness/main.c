@@ -21,6 +21,8 @@ const struct command commands[] = {
      OPTIONS_JUDGES | OPTIONS_COMPARES, cmd_compare},
     {"verify", "REC.h5 | CASE... [--on DEVICE]", "one side against the reference",
      OPTIONS_RUNS | OPTIONS_JUDGES, cmd_verify},
+    {"explain", "CASE [--on cuda,hip]",
+     "which change on one side would make the two sides equal", OPTIONS_EXPLAINS, cmd_explain},
     {"report", "REC.h5 [B.h5] --format NAME -o FILE", "the report of records, as text or file",
      OPTIONS_REPORTS | OPTIONS_COMPARES, cmd_report},
     {"list", "[CASE...] [--tags T]", "the cases that a selection gives", OPTIONS_LISTS,

@@ -30,6 +30,7 @@ struct row {
 #define KEEPS OPTIONS_KEEPS
 #define HELPS OPTIONS_HELP
 #define MERGES OPTIONS_MERGES
+#define EXPLAINS OPTIONS_EXPLAINS
 static const struct row rows[] = {
 #define OPTION(field, name, letter, kind, value, groups, help)                                 \
     {name, letter, kind, value, (unsigned)(groups), help, offsetof(struct options, field)},

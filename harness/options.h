@@ -22,6 +22,7 @@ enum options_group {
     OPTIONS_KEEPS = 1 << 5,    /* golden */
     OPTIONS_HELP = 1 << 6,     /* every command */
     OPTIONS_MERGES = 1 << 7,   /* merge */
+    OPTIONS_EXPLAINS = 1 << 8, /* explain */
 };
 
 struct texts {
@@ -32,7 +33,7 @@ struct texts {
 /* Zero means "not said". Texts are borrowed from argv. */
 struct options {
     const char *on, *output, *tags, *format, *shard, *code, *backend;
-    const char *known, *reason, *expires, *issue;
+    const char *known, *reason, *expires, *issue, *change;
     bool strict, quiet, verbose, resume, replace, keep_code, common, force, help;
     int details, jobs, threads;
     double timeout;

@@ -273,7 +273,11 @@ enum err run_cases(const struct caselist *l, const struct device_choice *d,
     run.timeout = o->timeout > 0 ? o->timeout : RUN_TIMEOUT;
     run.n_worker = o->jobs < 1 ? 1 : o->jobs > RUN_JOBS_MAX ? RUN_JOBS_MAX : o->jobs;
     run.setup =
-        (struct worker_setup){d, l, o->code, o->keep_code, threads_each(d, run.n_worker)};
+        (struct worker_setup){.device = d,
+                              .list = l,
+                              .code = o->code,
+                              .keep_code = o->keep_code,
+                              .threads = threads_each(d, run.n_worker)};
 
     /* A signal becomes something to read, so that it is never in the midst of a case's file. */
     sigemptyset(&ending);

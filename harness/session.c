@@ -149,14 +149,20 @@ static enum err run_device(struct session *s, int which, struct run_options *r,
     return err;
 }
 
+enum err session_plan(struct session *s, const struct options *o, struct run_options *ret_run,
+                      int n_device, const char *standard, struct errinfo *e)
+{
+    memset(s, 0, sizeof *s);
+    TRY(make_run_options(o, ret_run, e));
+    TRY(caselist_select(&s->cases, o->n_word, o->word, o->tags, e));
+    return settle_devices(s, o->on ? o->on : standard, n_device, e);
+}
+
 enum err session_run(struct session *s, const struct options *o, int n_device,
                      const char *standard, bool may_be_temporary, struct errinfo *e)
 {
-    memset(s, 0, sizeof *s);
     struct run_options r;
-    TRY(make_run_options(o, &r, e));
-    TRY(caselist_select(&s->cases, o->n_word, o->word, o->tags, e));
-    TRY(settle_devices(s, o->on ? o->on : standard, n_device, e));
+    TRY(session_plan(s, o, &r, n_device, standard, e));
     TRY(choose_path(s, o, may_be_temporary, e));
     TRY(record_create(s->path, o->resume, o->replace, &s->record, e));
     for (int i = 0; i < s->n_device; i++)

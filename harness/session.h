@@ -21,6 +21,11 @@ struct session {
     int run[SESSION_DEVICES_MAX];
 };
 
+/* The first half: selects the cases and settles the devices, and what the options say of
+ * running. */
+enum err session_plan(struct session *s, const struct options *o, struct run_options *ret_run,
+                      int n_device, const char *standard, struct errinfo *e);
+
 /* Selects the cases, settles the devices of --on (`standard` when it is not given; exactly
  * `n_device` of them), runs all, and opens the record: --output, or a temporary one if
  * `may_be_temporary`. */

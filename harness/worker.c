@@ -62,6 +62,8 @@ static int process_main(void *context)
         snprintf(text, sizeof text, "%d", s->threads);
         setenv("GPUPARITY_SIM_THREADS", text, 0);
     }
+    for (int i = 0; i < s->n_env; i++)
+        setenv(s->env[i].name, s->env[i].value, 1);
     snprintf(p->phase, CASERUN_PHASE_MAX, "opening the device");
     struct device *d = process_open(p, &info);
     if (!d)
@@ -69,6 +71,8 @@ static int process_main(void *context)
     snprintf(p->phase, CASERUN_PHASE_MAX, "being idle");
     struct casecode code = {.backend = s->device->backend, .which = s->code};
     snprintf(code.device_arch, sizeof code.device_arch, "%s", info.arch);
+    if (s->known)
+        casecode_put(&code, s->known_id, s->known);
     struct caserun_place place = {s->device->backend, d, &code, p->phase};
     bool good = workerlink_send_ready(p->socket, &info);
     while (good && workerlink_receive_place(p->socket, &which))

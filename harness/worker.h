@@ -13,12 +13,22 @@
  * vendors happens in there. The parent never blocks on it: it sends the place of a case in the
  * list, polls worker_descriptors, and asks worker_listen what came. */
 
+enum { WORKER_ENV_MAX = 8 };
+
+struct worker_env {
+    const char *name, *value; /* borrowed */
+};
+
 struct worker_setup {
     const struct device_choice *device; /* settled */
     const struct caselist *list;
     enum run_code code;
     bool keep_code; /* send the code objects along */
     int threads;    /* of a simulated device; 0: its own choice */
+    int n_env;      /* environment variables of the process alone */
+    const struct worker_env *env;
+    const struct case_id *known_id; /* with `known`: whose code it is */
+    const struct code *known;       /* code that need not be made again; NULL: none */
 };
 
 enum worker_state {

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "explain.h"
+
+/* explain: the search for the smallest set against trying all sets, and cases of which it is known
+ * by construction what makes the two simulated sides differ. */
+
+/* --- the smallest set ------------------------------------------------------------------------ */
+
+enum { SWITCHES = 7 };
+
+/* The effect appears when one of `need` is contained in the set and nothing of `spoil` is. */
+struct puzzle {
+    uint32_t need[2], spoil, impossible;
+    int tests;
+};
+
+static enum delta_answer answer_of(const struct puzzle *p, uint32_t set)
+{
+    if (set & p->impossible)
+        return DELTA_UNKNOWN;
+    bool yes = !(set & p->spoil) &&
+               ((set & p->need[0]) == p->need[0] || (set & p->need[1]) == p->need[1]);
+    return yes ? DELTA_YES : DELTA_NO;
+}
+
+static enum err test_puzzle(void *context, uint32_t set, enum delta_answer *ret_answer,
+                            struct errinfo *e)
+{
+    struct puzzle *p = context;
+    (void)e;
+    p->tests++;
+    *ret_answer = answer_of(p, set);
+    return ERR_OK;
+}
+
+static int smallest_by_trying_all(const struct puzzle *p)
+{
+    int best = 0;
+    for (uint32_t set = 1; set < 1u << SWITCHES; set++)
+        if (answer_of(p, set) == DELTA_YES && (!best || __builtin_popcount(set) < best))
+            best = __builtin_popcount(set);
+    return best;
+}
+
+START_TEST(finds_the_smallest_set)
+{
+    struct errinfo e;
+    uint32_t random = 12345, set;
+    for (int i = 0; i < 500; i++) {
+        struct puzzle p = {.tests = 0};
+        uint32_t *const field[] = {&p.need[0], &p.need[1], &p.spoil, &p.impossible};
+        for (int f = 0; f < 4; f++) {
+            random = random * 1664525 + 1013904223;
+            *field[f] = random >> 13 & random >> 20 & ((1u << SWITCHES) - 1);
+        }
+        p.need[0] |= 1u << (i % SWITCHES);
+        p.need[1] |= 1u << (i / SWITCHES % SWITCHES);
+        ck_assert_int_eq(delta_smallest(SWITCHES, 1 << SWITCHES, test_puzzle, &p, &set, &e), 0);
+        int want = smallest_by_trying_all(&p);
+        ck_assert_int_eq(__builtin_popcount(set), want);
+        ck_assert(!set || answer_of(&p, set) == DELTA_YES);
+    }
+}
+END_TEST
+
+/* With few tests allowed: a set from which nothing can be left out. */
+START_TEST(reduces_the_whole_set)
+{
+    struct errinfo e;
+    uint32_t set;
+    struct puzzle p = {.need = {0x2a, 0x2a}};
+    ck_assert_int_eq(delta_smallest(SWITCHES, 8, test_puzzle, &p, &set, &e), 0);
+    ck_assert_uint_eq(set, 0x2a);
+    ck_assert_int_le(p.tests, 7 + 1 + 2 * 7);
+    struct puzzle none = {.need = {1, 1}, .spoil = 1};
+    ck_assert_int_eq(delta_smallest(SWITCHES, 8, test_puzzle, &none, &set, &e), 0);
+    ck_assert_uint_eq(set, 0);
+}
+END_TEST
+
+/* --- on the simulated devices ---------------------------------------------------------------- */
+
+static const struct {
+    const char *id, *variable; /* the variable acts on CUDA's side only */
+    enum explain_end end;
+    const char *where, *change;
+} known[] = {
+    {"gemm/naive:dtype=f32,m=9,n=8,k=33", "", EXPLAIN_SAME, NULL, NULL},
+    /* AMD's compiler fuses the update, and the simulated assembler of NVIDIA cannot. */
+    {"optim8bit/lion32:dtype=f32,n=1100,beta2=0.99,wd=0.03", "", EXPLAIN_EQUAL, "hip-sim",
+     "contract=off"},
+    /* These are equal unless NVIDIA's assembler is told not to join them. */
+    {"optim8bit/momentum8:dtype=f32,n=1100", "", EXPLAIN_SAME, NULL, NULL},
+    {"optim8bit/momentum8:dtype=f32,n=1100", "GPUPARITY_SIM_FUSE", EXPLAIN_EQUAL, "hip-sim",
+     "contract=off"},
+    /* A planted fault in one kernel of the family; the plain kernel is right. */
+    {"gemm/fault_scale:dtype=f32,m=16,n=16,k=16", "", EXPLAIN_EQUAL, "hip-sim", "variant=naive"},
+    /* One side's atomics flush, which no switch of the other can undo. */
+    {"gemm/splitk:dtype=f32,m=48,n=40,k=96,dist=subnormal", "", EXPLAIN_VERDICT, "cuda-sim",
+     "variant=naive"},
+    /* Different matrix units. */
+    {"gemm/mma:dtype=f16,m=64,n=64,k=64", "", EXPLAIN_NOTHING, NULL, NULL},
+};
+
+static void open_sides(struct explain *x, struct case_id *id, struct device_choice device[2],
+                       const char *text)
+{
+    struct errinfo e;
+    int n;
+    ck_assert_int_eq(caseid_parse(text, id, &e), 0);
+    ck_assert_int_eq(device_parse_list("cuda-sim,hip-sim", 2, device, &n, &e), 0);
+    memset(x, 0, sizeof *x);
+    x->id = id;
+    x->device = device;
+    x->threads = 1;
+    x->trial = (struct trial){.code = RUN_CODE_GOLDEN, .timeout = 60};
+}
+
+START_TEST(known_differences_are_explained)
+{
+    struct errinfo e;
+    static struct explain x;
+    struct case_id id;
+    struct device_choice device[2];
+    open_sides(&x, &id, device, known[_i].id);
+    if (known[_i].variable[0])
+        setenv(known[_i].variable, "0", 1);
+    ck_assert_msg(explain_search(&x, &e) == 0, "%s", e.text);
+    ck_assert_msg(x.end == known[_i].end, "%s: %d", known[_i].id, (int)x.end);
+    if (known[_i].where) {
+        const struct explain_trial *t = &x.trial_of[x.best];
+        char change[200];
+        lowering_print(x.side[t->side].list, x.side[t->side].n, t->set, change, sizeof change);
+        ck_assert_str_eq(x.side[t->side].name, known[_i].where);
+        ck_assert_str_eq(change, known[_i].change);
+    } else {
+        ck_assert_int_lt(x.best, 0);
+    }
+    unsetenv("GPUPARITY_SIM_FUSE");
+    explain_release(&x);
+}
+END_TEST
+
+/* What cannot be tried here says so, and does not count as tried. */
+START_TEST(missing_compilers_are_said)
+{
+    struct errinfo e;
+    static struct explain x;
+    struct case_id id;
+    struct device_choice device[2];
+    int untried = 0;
+    open_sides(&x, &id, device, "gemm/fault_scale:dtype=f32,m=16,n=16,k=16");
+    ck_assert_msg(explain_search(&x, &e) == 0, "%s", e.text);
+    for (int i = 0; i < x.n_trial; i++)
+        if (x.trial_of[i].status) {
+            untried++;
+            ck_assert_ptr_nonnull(strstr(x.trial_of[i].reason, "only default and strict"));
+        }
+    ck_assert_int_eq(untried, 8); /* flush, fastdiv, fastsqrt, approx on either side */
+    explain_release(&x);
+}
+END_TEST
+
+/* --change: the verdict of that change alone. */
+START_TEST(one_change_is_judged_alone)
+{
+    struct errinfo e;
+    static struct explain x;
+    struct case_id id;
+    struct device_choice device[2];
+    struct finding f;
+    uint32_t set;
+    open_sides(&x, &id, device, "gemm/naive:dtype=f32,m=20,n=12,k=33");
+    explain_sides(&x);
+    ck_assert_int_eq(
+        lowering_parse(x.side[1].list, x.side[1].n, "contract=off", &set, &e), 0);
+    ck_assert_int_eq(explain_change(&x, 1, set, &f, &e), 0);
+    ck_assert_int_eq(f.verdict, VERDICT_EQUIVALENT);
+    finding_release(&f);
+    ck_assert_int_eq(explain_change(&x, 2, set, &f, &e), 0);
+    ck_assert_int_eq(f.verdict, VERDICT_SAME);
+    finding_release(&f);
+    ck_assert_int_ne(
+        lowering_parse(x.side[1].list, x.side[1].n, "contract=maybe", &set, &e), 0);
+    ck_assert_ptr_nonnull(strstr(e.text, "contract=off"));
+    ck_assert_int_eq(
+        lowering_parse(x.side[0].list, x.side[0].n, "unit=low+unit=high", &set, &e), 0);
+    ck_assert_int_eq(explain_change(&x, 0, set, &f, &e), ERR_USAGE);
+    explain_release(&x);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("explain");
+    TCase *c = tcase_create("explain");
+    suite_add_tcase(s, c);
+    tcase_add_test(c, finds_the_smallest_set);
+    tcase_add_test(c, reduces_the_whole_set);
+    tcase_add_loop_test(c, known_differences_are_explained, 0,
+                        (int)(sizeof known / sizeof *known));
+    tcase_add_test(c, missing_compilers_are_said);
+    tcase_add_test(c, one_change_is_judged_alone);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
