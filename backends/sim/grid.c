@@ -11,6 +11,7 @@ enum { THREADS_MAX = 256, WORKSPACE_ALIGN = 64 };
 
 struct crew {
     const struct sim_grid *grid;
+    struct sim_order order;
     uint64_t blocks, budget;
     uint64_t next, executed, lowest_fault; /* atomic */
     pthread_mutex_t lock;                  /* of fault */
@@ -33,9 +34,9 @@ uint64_t sim_grid_budget(void)
     return number_from_environment("GPUPARITY_SIM_BUDGET", 1ull << 40);
 }
 
-static int crew_size(const struct sim_grid *g, uint64_t blocks)
+static int crew_size(const struct crew *c, const struct sim_grid *g, uint64_t blocks)
 {
-    if (g->ordered)
+    if (g->ordered || c->order.kind != SIM_ORDER_LINEAR)
         return 1;
     long online = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t n = g->threads > 0 ? (uint64_t)g->threads
@@ -60,13 +61,15 @@ static void block_run(struct crew *c, void *workspace, uint64_t number)
 {
     const struct sim_grid *g = c->grid;
     const uint64_t row = g->grid[0], plane = row * g->grid[1];
-    const uint32_t id[3] = {(uint32_t)(number % row), (uint32_t)(number % plane / row),
-                            (uint32_t)(number / plane)};
+    const uint64_t at = sim_order_place(&c->order, 0, number, c->blocks);
+    const uint32_t id[3] = {(uint32_t)(at % row), (uint32_t)(at % plane / row),
+                            (uint32_t)(at / plane)};
     struct sim_fault f = {.block = {id[0], id[1], id[2]}, .lane = -1};
     uint64_t spent = __atomic_load_n(&c->executed, __ATOMIC_RELAXED);
     struct sim_grid_turn turn = {.number = number,
                                  .limit = spent < c->budget ? c->budget - spent : 0,
-                                 .lowest_fault = &c->lowest_fault};
+                                 .lowest_fault = &c->lowest_fault,
+                                 .order = &c->order};
     uint64_t instructions = 0;
     int failed = g->run(g->context, workspace, id, &turn, &instructions, &f);
     __atomic_fetch_add(&c->executed, instructions, __ATOMIC_RELAXED);
@@ -113,12 +116,13 @@ static void *crew_work(void *argument)
 int sim_grid_run(const struct sim_grid *g, uint64_t *instructions, struct sim_fault *ret_fault)
 {
     struct crew c = {.grid = g,
+                     .order = sim_order_environment(),
                      .blocks = (uint64_t)g->grid[0] * g->grid[1] * g->grid[2],
                      .budget = g->budget ? g->budget : sim_grid_budget(),
                      .lowest_fault = UINT64_MAX};
     pthread_mutex_init(&c.lock, NULL);
     pthread_t thread[THREADS_MAX];
-    const int wanted = crew_size(g, c.blocks);
+    const int wanted = crew_size(&c, g, c.blocks);
     int helpers = 0;
     while (helpers + 1 < wanted && pthread_create(&thread[helpers], NULL, crew_work, &c) == 0)
         helpers++;

@@ -7,12 +7,14 @@
 #include <stdint.h>
 
 #include "fault.h"
+#include "order.h"
 
 /* One block's turn: how far it may run. */
 struct sim_grid_turn {
-    uint64_t number;              /* of the block, x fastest */
+    uint64_t number;              /* which one it is in the order of blocks */
     uint64_t limit;               /* instructions this block may execute */
     const uint64_t *lowest_fault; /* number of the lowest block that failed so far */
+    const struct sim_order *order; /* of the block's warps; not NULL */
 };
 
 /* Must the block stop? True when its instructions are used up, or when a block before it has
@@ -30,7 +32,8 @@ static inline bool sim_grid_over(const struct sim_grid_turn *t, uint64_t instruc
  * Results do not depend on the number of threads: blocks share only global memory, and a kernel
  * whose blocks meet there through atomics with an order-dependent result sets `ordered`: its
  * blocks then run one after the other in linear order. Blocks start in linear order in any
- * case; one that waits for a later one never ends (no cooperative launch). */
+ * case; one that waits for a later one never ends (no cooperative launch). GPUPARITY_SIM_ORDER
+ * (order.h) chooses another order, in which one thread runs all blocks. */
 struct sim_grid {
     uint32_t grid[3], block[3];
     bool ordered;

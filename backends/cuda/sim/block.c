@@ -239,11 +239,14 @@ static int deadlock_fault(struct block *b)
 
 static int warps_run(struct block *b)
 {
-    for (;;) {
+    const uint32_t n_warp = b->launch->n_warp;
+    for (uint64_t round = 0;; round++) {
+        const uint64_t salt = b->turn->number << 20 ^ round;
         uint32_t ended = 0;
         bool moved = false;
-        for (uint32_t k = 0; k < b->launch->n_warp; k++) {
-            struct warp *w = &b->warp[k];
+        b->turn_warp = sim_order_turn(b->turn->order, salt, TURN_WARP);
+        for (uint32_t k = 0; k < n_warp; k++) {
+            struct warp *w = &b->warp[sim_order_place(b->turn->order, salt, k, n_warp)];
             if (!w->alive) {
                 ended++;
                 continue;
@@ -255,7 +258,7 @@ static int warps_run(struct block *b)
             moved |= b->count != before;
             ended += r == RUN_NEXT;
         }
-        if (ended == b->launch->n_warp)
+        if (ended == n_warp)
             return RUN_NEXT;
         int opened = barriers_open(b);
         if (opened < 0)

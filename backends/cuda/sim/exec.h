@@ -11,6 +11,7 @@
 /* A running block and its warps. */
 
 enum { WARP_LANES = 32, WARP_RANGES = 8, BARRIER_COUNT = 16 };
+enum { TURN_WARP = 65536 }; /* jumps a warp may make before another one has its turn */
 
 enum split_state {
     SPLIT_READY,
@@ -77,6 +78,7 @@ struct block {
     struct barrier barrier[BARRIER_COUNT];
     uint64_t count;    /* instructions executed */
     uint32_t interval; /* barriers passed */
+    uint32_t turn_warp; /* jumps: TURN_WARP unless an order is asked for */
     const struct sim_grid_turn *turn;
     struct sim_fault *fault;
 };

@@ -9,7 +9,7 @@
  * a pc become one again, which reconverges structured code at its joins. A split that spins is
  * made to give way now and then, so that one lane can wait for another. */
 
-enum { TURN_SPLIT = 4096, TURN_WARP = 65536, HOLD = 512 };
+enum { TURN_SPLIT = 4096, HOLD = 512 };
 
 int warp_fault(struct warp *w, const struct inst *i, uint32_t mask, enum sim_fault_kind kind,
                const char *format, ...)
@@ -174,7 +174,7 @@ static bool jump_settle(struct warp *w)
         split_meet(w);
     else
         w->switch_pc = UINT32_MAX;
-    return w->turns <= TURN_WARP;
+    return w->turns <= w->block->turn_warp;
 }
 
 int warp_run(struct warp *w)

@@ -264,13 +264,15 @@ struct round {
 static int round_run(struct workspace *s, unsigned waves, const struct sim_grid_turn *turn,
                      uint64_t *instructions, struct round *ret)
 {
+    const uint64_t salt = turn->number << 20 ^ *instructions;
+    const uint64_t slice = sim_order_turn(turn->order, salt, SLICE);
     *ret = (struct round){0};
     for (unsigned n = 0; n < waves; n++) {
-        struct wave *w = wave_at(s, n);
+        struct wave *w = wave_at(s, (unsigned)sim_order_place(turn->order, salt, n, waves));
         if (w->event == WAVE_GOES_ON) {
             const uint64_t left = turn->limit > *instructions ? turn->limit - *instructions : 0;
             const uint64_t before = w->instructions;
-            const int event = wave_run(w, left < SLICE ? left : SLICE);
+            const int event = wave_run(w, left < slice ? left : slice);
             *instructions += w->instructions - before;
             if (event == WAVE_FAULT)
                 return 1;
