@@ -11,6 +11,7 @@ struct job {
     uint32_t seen[BLOCKS];
     uint32_t order[BLOCKS], claimed;
     uint32_t fail_from, forever;
+    bool any_order;
 };
 
 static uint32_t linear(const uint32_t id[3])
@@ -23,7 +24,7 @@ static int block(void *context, void *workspace, const uint32_t id[3],
 {
     struct job *j = context;
     uint32_t n = linear(id), *visits = workspace;
-    if (n != turn->number || (uintptr_t)workspace % 64 != 0 || *instructions != 0)
+    if ((n != turn->number && !j->any_order) || (uintptr_t)workspace % 64 != 0 || *instructions != 0)
         return sim_fault_set(f, SIM_FAULT_TRAP, "wrong set-up");
     __atomic_fetch_add(&j->seen[n], 1, __ATOMIC_RELAXED);
     j->order[__atomic_fetch_add(&j->claimed, 1, __ATOMIC_RELAXED)] = n;
@@ -165,6 +166,34 @@ START_TEST(budget_comes_from_the_environment)
 }
 END_TEST
 
+/* Every block once in any order, the same order each time, and another one by another name. */
+START_TEST(orders_are_permutations)
+{
+    static const char *const orders[] = {"reverse", "1", "2", "18446744073709551615", "linear"};
+    uint32_t kept[5][BLOCKS];
+    for (int i = 0; i < 10; i++) {
+        struct job j = job_make();
+        struct sim_grid g = grid_make(&j, 8);
+        struct sim_fault f;
+        uint64_t instructions = 0;
+        j.any_order = true;
+        setenv("GPUPARITY_SIM_ORDER", orders[i % 5], 1);
+        ck_assert_int_eq(sim_grid_run(&g, &instructions, &f), 0);
+        for (int k = 0; k < BLOCKS; k++)
+            ck_assert_uint_eq(j.seen[k], 1);
+        if (i < 4)
+            memcpy(kept[i], j.order, sizeof j.order);
+        else if (i % 5 < 4)
+            ck_assert_mem_eq(kept[i % 5], j.order, sizeof j.order);
+    }
+    unsetenv("GPUPARITY_SIM_ORDER");
+    for (uint32_t k = 0; k < BLOCKS; k++)
+        ck_assert_uint_eq(kept[0][k], BLOCKS - 1 - k);
+    ck_assert_mem_ne(kept[1], kept[2], sizeof kept[1]);
+    ck_assert_mem_ne(kept[2], kept[3], sizeof kept[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sim_grid");
@@ -176,6 +205,7 @@ int main(void)
     tcase_add_test(t, fault_stops_later_blocks);
     tcase_add_test(t, nothing_to_do);
     tcase_add_test(t, no_memory_is_a_fault);
+    tcase_add_test(t, orders_are_permutations);
     tcase_add_test(t, budget_comes_from_the_environment);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
