@@ -133,6 +133,12 @@ struct backend {
      * device's own; golden/code has only `arch`. */
     bool (*runs)(const char *device_arch, const char *code_arch);
 
+    /* The kinds of instruction that an entry of a code object has, each once, blank-separated:
+     * "fma.rn.f32 ex2.approx.ftz.f32 integer". Those that compute with floating point are told
+     * apart by all that changes their result. "" where the vendor's code is no text. */
+    void (*classes)(const void *code, size_t size, const char *entry, char *ret_text,
+                    size_t room);
+
     /* How many devices of that kind there are; BACKEND_MISSING says why none and what to install.
      * `folder` is where the simulator's library lies. */
     enum backend_status (*count)(enum device_kind kind, const char *folder, int *ret_count,

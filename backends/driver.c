@@ -349,6 +349,7 @@ const struct backend VN(backend) = {
     .environment = VN(vendor_environment),
     .toolchain = &VN(toolchain),
     .runs = VN(vendor_runs),
+    .classes = VN(vendor_classes),
     .count = device_count,
     .open = device_open,
     .describe = device_info,

@@ -84,9 +84,11 @@ enum backend_status VN(vendor_compiler_knows)(const struct library *l,
                                               const struct compiler_api *api, const char *arch,
                                               struct backend_error *e);
 
-/* backend.h's toolchain_options_fn and `runs`. */
+/* backend.h's toolchain_options_fn, `runs` and `classes`. */
 toolchain_options_fn VN(vendor_options);
 bool VN(vendor_runs)(const char *device_arch, const char *code_arch);
+void VN(vendor_classes)(const void *code, size_t size, const char *entry, char *ret_text,
+                        size_t room);
 
 extern const struct library_search VN(vendor_runtime), VN(vendor_compiler);
 extern const char *const VN(vendor_environment)[];

@@ -193,3 +193,11 @@ enum backend_status vendor_compiler_knows_hip(const struct library *l,
                         "%s does not know %s: ROCm 5.7 or later is needed (Debian 13 has it)",
                         l->path, arch);
 }
+
+void vendor_classes_hip(const void *code, size_t size, const char *entry, char *ret_text,
+                        size_t room)
+{
+    (void)code, (void)size, (void)entry;
+    if (room)
+        ret_text[0] = 0;
+}
