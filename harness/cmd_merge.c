@@ -16,8 +16,8 @@ enum err cmd_merge(const struct options *o, int *ret_exit, struct errinfo *e)
             "merge S1.h5 S2.h5 -o REC.h5");
     TRY(merge_records(o->n_word, o->word, o->output, o->replace, &cases, e));
     printf("%s: %" PRId64
-           " cases of %d shards\nnext: gpuparity verify %s, or gpuparity compare "
+           " case%s of %d shards\nnext: gpuparity verify %s, or gpuparity compare "
            "%s OTHER.h5\n",
-           o->output, cases, o->n_word, o->output, o->output);
+           o->output, cases, cases == 1 ? "" : "s", o->n_word, o->output, o->output);
     return ERR_OK;
 }

@@ -61,7 +61,7 @@ static enum err summarise(struct session *s, int *ret_exit, struct errinfo *e)
     }
     reasons_print(reasons, n_reason);
     ran = count - by_status[RECORD_SKIPPED];
-    printf("%s: %" PRId64 " cases on %s:", s->path, count,
+    printf("%s: %" PRId64 " case%s on %s:", s->path, count, count == 1 ? "" : "s",
            record_run_at(s->record, s->run[0])->device);
     for (int i = 0; i < RECORD_STATUS_COUNT_; i++)
         if (by_status[i])

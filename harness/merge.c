@@ -15,6 +15,7 @@ struct shard {
     const char *path;
     struct record *record; /* owned */
     int place, total;      /* 2/5 */
+    const char *split;     /* how parts were balanced, ":1f3a9c04"; "" if in turn */
 };
 
 struct merge {
@@ -28,8 +29,10 @@ static enum err read_place(struct shard *s, struct errinfo *e)
 {
     const char *text = record_run_at(s->record, 0)->shard;
     int used = 0;
-    if (sscanf(text, "%d/%d%n", &s->place, &s->total, &used) != 2 || text[used] ||
-        s->place < 1 || s->total < s->place)
+    bool good = sscanf(text, "%d/%d%n", &s->place, &s->total, &used) == 2 && s->place >= 1 &&
+                s->total >= s->place;
+    s->split = text + used;
+    if (!good || (*s->split && *s->split != ':'))
         return err_set(e, ERR_FORMAT, "%s: its shard is '%s', not I/N", s->path, text);
     if (s->total == 1)
         return err_set(
@@ -83,6 +86,13 @@ static enum err check_places(struct merge *m, struct errinfo *e)
                 e, ERR_USAGE,
                 "%s is shard %d/%d, %s is %d/%d: they are not parts of one selection",
                 s[0].path, s[0].place, s[0].total, s[k].path, s[k].place, s[k].total);
+    for (int k = 1; k < m->n; k++)
+        if (strcmp(s[k].split, s[0].split) != 0)
+            return err_set(e, ERR_USAGE,
+                           "%s and %s are parts of different splits (%s and %s): run all with "
+                           "the same cases and --times",
+                           s[0].path, s[k].path, *s[0].split ? s[0].split + 1 : "in turn",
+                           *s[k].split ? s[k].split + 1 : "in turn");
     qsort(s, (size_t)m->n, sizeof *s, compare_places);
     for (int k = 1; k < m->n; k++)
         if (s[k].place == s[k - 1].place)
@@ -167,7 +177,7 @@ static enum err check_run(const struct shard *a, const struct record_run *x,
     return check_env(b, y, a, x, e);
 }
 
-/* Part I of N has every N-th case from the I-th on. */
+/* Part I of N has every N-th case from the I-th on; of balanced parts the split says enough. */
 static enum err check_size(const struct merge *m, const struct shard *s, const char *device,
                            struct errinfo *e)
 {
@@ -175,6 +185,8 @@ static enum err check_size(const struct merge *m, const struct shard *s, const c
     int64_t most = record_case_count(first->record, find_run(first->record, device)),
             least = record_case_count(last->record, find_run(last->record, device)),
             here = record_case_count(s->record, find_run(s->record, device)), before = most;
+    if (*s->split)
+        return ERR_OK;
     if (s != first)
         before = record_case_count(s[-1].record, find_run(s[-1].record, device));
     if (here > before || most - least > 1)
@@ -292,6 +304,12 @@ static void head_make(const struct merge *m, int run, struct record_run *ret_run
     snprintf(ret_run->shard, sizeof ret_run->shard, "1/1");
 }
 
+/* Parts in turn are put together as they were; balanced ones follow one another. */
+static int64_t ordinal_of(const struct shard *s, int64_t i)
+{
+    return *s->split ? (int64_t)s->place * 1000000000 + i : i * s->total + s->place - 1;
+}
+
 static enum err copy_case(const struct shard *s, int from, int64_t i, struct record *to,
                           int run, struct errinfo *e)
 {
@@ -306,7 +324,7 @@ static enum err copy_case(const struct shard *s, int from, int64_t i, struct rec
     enum err err = record_read_code(s->record, from, i, &bytes, &size, &log, e);
     if (!err) {
         struct record_code code = {bytes, size, log};
-        err = record_put_case(to, run, i * s->total + s->place - 1, &c, n_out, out, &code, e);
+        err = record_put_case(to, run, ordinal_of(s, i), &c, n_out, out, &code, e);
     }
     for (int k = 0; k < n_out; k++)
         tensor_release(&out[k].tensor);

@@ -5,13 +5,13 @@
 #include "record.h"
 
 /* The shards of one selection, run apart (--shard I/N, or a Slurm array), become the record
- * that one run of the whole selection would have written: same runs, same cases, same order. Of
- * each run, `host` lists the machines of all shards, `created` is the earliest, `shard` is 1/1.
+ * that one run of the whole selection would have written: same runs, same cases, same order
+ * (balanced parts, see balance.h, one after the other). Of each run, `host` lists the machines of all shards, `created` is the earliest, `shard` is 1/1.
  */
 
 /* Writes `output` from the `n` records of `path`, in any order. ERR_USAGE, before anything is
  * written, with one line that names the records and what is wrong, unless
- *  - each is a shard (not 1/1), all of the same N, and every one of 1 to N is there once;
+ *  - each is a shard (not 1/1), all of the same N and split, and every one of 1 to N is there once;
  *  - all were made by this version of the program (with the id it decides the inputs), on the
  *    same devices, with the same drivers, runtimes and environment (the fixed fields of
  *    record.def);

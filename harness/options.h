@@ -32,7 +32,7 @@ struct texts {
 
 /* Zero means "not said". Texts are borrowed from argv. */
 struct options {
-    const char *on, *output, *tags, *format, *shard, *code, *backend;
+    const char *on, *output, *tags, *format, *shard, *times, *code, *backend;
     const char *known, *reason, *expires, *issue, *change;
     bool strict, quiet, verbose, resume, replace, keep_code, common, force, help;
     int details, jobs, threads;

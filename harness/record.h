@@ -53,7 +53,7 @@ struct record_run {
     char name[128], arch[32], library[256], driver[64], runtime[64];
     int warp;
     char host[128], system[128], created[32]; /* created: UTC, ISO 8601 */
-    char shard[16];                           /* "1/1" */
+    char shard[32]; /* "1/1"; balanced parts also say by which split: "2/5:1f3a9c04" */
     int n_env;                                /* environment variables that change numbers */
     struct {
         char name[64], value[192];

@@ -328,7 +328,8 @@ static void print_conclusion(const struct text_state *s, FILE *out,
     const char *who = s->one_sided ? "the device" : "the two sides";
     int64_t ran = t->count - t->verdicts[VERDICT_UNTESTED];
     if (t->failing)
-        fprintf(out, "%" PRId64 " of %" PRId64 " cases fail.\n", t->failing, t->count);
+        fprintf(out, "%" PRId64 " of %" PRId64 " case%s fail%s.\n", t->failing, t->count,
+                t->count == 1 ? "" : "s", t->failing == 1 ? "s" : "");
     else if (!ran)
         fprintf(out, "Nothing could run here: gpuparity doctor says what is missing.\n");
     else if (s->one_sided)

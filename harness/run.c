@@ -35,6 +35,8 @@ struct run {
 
 static bool in_shard(const struct run_options *o, int64_t place)
 {
+    if (o->shards && o->part)
+        return o->part[place] == o->shard;
     return o->shards == 0 || place % o->shards == o->shard - 1;
 }
 
@@ -248,6 +250,10 @@ static enum err run_all(struct run *r, int *ret_run, struct errinfo *e)
     struct record_run info;
     TRY(first_worker(r, e));
     runinfo_fill(r->device, &r->worker[0].info, r->options->shard, r->options->shards, &info);
+    if (r->options->split) {
+        size_t used = strlen(info.shard);
+        snprintf(info.shard + used, sizeof info.shard - used, ":%s", r->options->split);
+    }
     TRY(record_add_run(r->record, &info, &r->index, e));
     count_cases(r);
     TRY(run_loop(r, e));

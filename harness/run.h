@@ -13,6 +13,8 @@ struct run_options {
     enum run_code code;
     bool keep_code;    /* store the code object in the record */
     int shard, shards; /* 1-based; 0: all */
+    const int *part;   /* the shard of each case (balance.h); NULL: in turn */
+    const char *split; /* the digest of that; NULL: none */
     /* Called in the parent after each finished case; may be NULL. */
     void (*progress)(void *context, int64_t done, int64_t total, const struct record_case *c);
     void *context;

@@ -29,8 +29,8 @@ static void progress_show(void *context, int64_t done, int64_t total,
     double spent = (double)(now.tv_sec - p->start.tv_sec) +
                    1e-9 * (double)(now.tv_nsec - p->start.tv_nsec);
     double left = done ? spent / (double)done * (double)(total - done) : 0;
-    fprintf(stderr, "\r\033[K%s %" PRId64 "/%" PRId64 ", %.0f s left  %.44s", p->device, done,
-            total, left, c ? c->id : "");
+    fprintf(stderr, "\r\033[K%s %" PRId64 "/%" PRId64 ", %.3g/s, %.0f s left  %.36s", p->device,
+            done, total, spent > 0 ? (double)done / spent : 0, left, c ? c->id : "");
     p->shown = true;
 }
 
@@ -53,15 +53,28 @@ static enum err parse_shard(const char *text, struct run_options *r, struct erri
     return ERR_OK;
 }
 
-static bool environment_shard(const char *index, const char *total, int first,
-                              struct run_options *r)
+/* Does not guess: a task that took the whole selection for its part would look right. */
+static enum err environment_shard(const char *index, const char *total, int first, int step,
+                                  struct run_options *r, struct errinfo *e)
 {
     const char *i = getenv(index), *n = getenv(total);
-    if (!i || !n || !*i || !*n)
-        return false;
-    r->shard = atoi(i) - first + 1;
-    r->shards = atoi(n);
-    return r->shard >= 1 && r->shard <= r->shards;
+    if (r->shards || !i || !n || !*i || !*n)
+        return ERR_OK;
+    int away = atoi(i) - first, tasks = atoi(n);
+    if (away < 0 || step < 1 || away % step || away / step >= tasks)
+        return err_set(e, ERR_USAGE,
+                       "%s is %s and %s is %s, which names no part of the selection; number the "
+                       "tasks one after the other, or say --shard I/N",
+                       index, i, total, n);
+    r->shard = away / step + 1;
+    r->shards = tasks;
+    return ERR_OK;
+}
+
+static int environment_number(const char *name, int standard)
+{
+    const char *text = getenv(name);
+    return text && *text ? atoi(text) : standard;
 }
 
 static enum err make_run_options(const struct options *o, struct run_options *r,
@@ -82,13 +95,10 @@ static enum err make_run_options(const struct options *o, struct run_options *r,
     }
     if (o->shard)
         return parse_shard(o->shard, r, e);
-    if (!environment_shard("GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", 0, r))
-        environment_shard(
-            "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
-            atoi(getenv("SLURM_ARRAY_TASK_MIN") ? getenv("SLURM_ARRAY_TASK_MIN") : "0"), r);
-    if (r->shard < 1 || r->shard > r->shards)
-        r->shard = r->shards = 0;
-    return ERR_OK;
+    TRY(environment_shard("GTEST_SHARD_INDEX", "GTEST_TOTAL_SHARDS", 0, 1, r, e));
+    return environment_shard("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT",
+                             environment_number("SLURM_ARRAY_TASK_MIN", 0),
+                             environment_number("SLURM_ARRAY_TASK_STEP", 1), r, e);
 }
 
 static enum err settle_devices(struct session *s, const char *text, int n_device,
@@ -108,6 +118,30 @@ static enum err settle_devices(struct session *s, const char *text, int n_device
         return err_set(e, ERR_USAGE, "--on %s: both sides are %s; name two different devices",
                        text, a);
     return ERR_OK;
+}
+
+/* Both sides of a check are split alike: by the times on the first. */
+static enum err split_by_times(struct session *s, const struct options *o,
+                               struct run_options *r, struct errinfo *e)
+{
+    struct record *times = NULL;
+    char device[32];
+    if (!o->times)
+        return ERR_OK;
+    if (!r->shards)
+        return err_set(e, ERR_USAGE,
+                       "--times splits a selection into parts: say which one, --shard I/N");
+    s->part = malloc(sizeof *s->part * (size_t)s->cases.count + 1);
+    if (!s->part)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    device_print(&s->device[0], device);
+    enum err err = record_open(o->times, &times, e);
+    if (!err)
+        err = balance_make(&s->cases, times, device, r->shards, s->part, s->split, e);
+    record_close(times);
+    r->part = s->part;
+    r->split = s->split;
+    return err ? err_context(e, err, "--times %s", o->times) : ERR_OK;
 }
 
 static enum err choose_path(struct session *s, const struct options *o, bool may_be_temporary,
@@ -164,6 +198,7 @@ enum err session_run(struct session *s, const struct options *o, int n_device,
     struct run_options r;
     TRY(session_plan(s, o, &r, n_device, standard, e));
     TRY(choose_path(s, o, may_be_temporary, e));
+    TRY(split_by_times(s, o, &r, e));
     TRY(record_create(s->path, o->resume, o->replace, &s->record, e));
     for (int i = 0; i < s->n_device; i++)
         TRY(run_device(s, i, &r, o, e));
@@ -183,6 +218,7 @@ void session_release(struct session *s)
 {
     record_close(s->record);
     caselist_release(&s->cases);
+    free(s->part);
     if (s->temporary) {
         *strrchr(s->path, '/') = 0;
         nftw(s->path, remove_one, 8, FTW_DEPTH | FTW_PHYS);

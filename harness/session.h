@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_SESSION_H
 #define GPUPARITY_SESSION_H
 
+#include "balance.h"
 #include "options.h"
 #include "record.h"
 #include "run.h"
@@ -19,6 +20,8 @@ struct session {
     bool temporary; /* the record is removed when the session ends */
     struct record *record;
     int run[SESSION_DEVICES_MAX];
+    int *part; /* owned; of each case, with --times */
+    char split[BALANCE_DIGEST_MAX];
 };
 
 /* The first half: selects the cases and settles the devices, and what the options say of
