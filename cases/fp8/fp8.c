@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "fp8.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Quantization to 8-bit floats with scales per tensor, token or block. */
+
+enum { DTYPE, TO, GROUP, ROWS, D, WIDTH };
+
+static const char *const dtype_words[] = {"f32", "f16", "bf16", NULL};
+static const char *const to_words[] = {"e4m3", "e5m2", "e4m3fnuz", "e5m2fnuz", NULL};
+static const char *const group_words[] = {"tensor", "token", "block", NULL};
+
+static const struct param params[] = {
+    [DTYPE] = {"dtype", "format of x and y", PARAM_WORD, 0, 0, dtype_words, "f32", false},
+    [TO] = {"to", "format of the codes", PARAM_WORD, 0, 0, to_words, "e4m3", false},
+    [GROUP] = {"group", "what shares a scale", PARAM_WORD, 0, 0, group_words, "token", true},
+    [ROWS] = {"rows", "rows (tokens)", PARAM_INT, 1, 65535, NULL, "16", false},
+    [D] = {"d", "length of a row", PARAM_INT, 1, 1 << 20, NULL, "256", false},
+    [WIDTH] = {"width", "group=block: elements of a row in a block", PARAM_INT, 1, 1 << 20,
+               NULL, "128", true},
+    {NULL},
+};
+
+static const struct variant variants[] = {
+#define VARIANT(name, summary, hidden, back, only) {#name, summary, "fp8.cu", hidden, false},
+#include "variants.def"
+#undef VARIANT
+    {NULL, NULL, NULL, false, false},
+};
+
+static const struct {
+    bool back;
+    const char *only;
+} kinds[] = {
+#define VARIANT(name, summary, hidden, back, only) {back, only},
+#include "variants.def"
+#undef VARIANT
+};
+
+void fp8_decode(const struct case_id *id, struct fp8 *ret_fp8)
+{
+    const union param_value *v = id->value;
+    *ret_fp8 = (struct fp8){.back = kinds[id->variant - variants].back,
+                            .dtype = dtype_find(dtype_words[v[DTYPE].i]),
+                            .to = dtype_find(to_words[v[TO].i]),
+                            .group = (enum fp8_group)v[GROUP].i,
+                            .rows = v[ROWS].i,
+                            .d = v[D].i,
+                            .width = v[WIDTH].i,
+                            .mode = id->mode};
+}
+
+int64_t fp8_length(const struct fp8 *f)
+{
+    return f->group == FP8_TENSOR ? f->rows * f->d : f->d;
+}
+
+int64_t fp8_width(const struct fp8 *f)
+{
+    return f->group == FP8_BLOCK ? f->width : fp8_length(f);
+}
+
+static int64_t each(const struct fp8 *f)
+{
+    return (fp8_length(f) + fp8_width(f) - 1) / fp8_width(f);
+}
+
+int64_t fp8_groups(const struct fp8 *f)
+{
+    return f->rows * f->d / fp8_length(f) * each(f);
+}
+
+int64_t fp8_group_of(const struct fp8 *f, int64_t i)
+{
+    return i / fp8_length(f) * each(f) + i % fp8_length(f) / fp8_width(f);
+}
+
+/* --- plan ------------------------------------------------------------------------------------
+ */
+
+static enum err check(const struct case_id *id, const struct fp8 *f, struct errinfo *e)
+{
+    const char *only = kinds[id->variant - variants].only;
+    if (only && strcmp(only, to_words[id->value[TO].i]))
+        return err_set(e, ERR_USAGE, "fp8/%s takes to=%s only", id->variant->name, only);
+    if (f->group != FP8_BLOCK && f->width != 128)
+        return err_set(e, ERR_USAGE, "width=%lld has no use without group=block",
+                       (long long)f->width);
+    if (f->rows > ((int64_t)1 << 30) / f->d)
+        return err_set(
+            e, ERR_USAGE,
+            "rows=%lld,d=%lld: x would have more than 2^30 elements; make one smaller",
+            (long long)f->rows, (long long)f->d);
+    if (f->back && id->dist != DIST_NORMAL)
+        return err_set(e, ERR_USAGE,
+                       "fp8/dequantize takes every code in turn: dist=%s has no use",
+                       dist_name(id->dist));
+    return ERR_OK;
+}
+
+static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role,
+                       enum dtype d, int64_t rows, int64_t columns, enum dist dist)
+{
+    struct case_tensor *t = &p->tensor[p->n_tensor];
+    struct case_launch *l = &p->launch[0];
+    *t = (struct case_tensor){
+        .role = role, .dtype = d, .rank = columns ? 2 : 1, .dist = dist, .dim = {rows, columns}};
+    t->axis = t->rank - 1;
+    snprintf(t->name, sizeof t->name, "%s", name);
+    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
+}
+
+static void plan_tensors(const struct fp8 *f, enum dist dist, struct case_plan *p)
+{
+    if (f->back) {
+        tensor_put(p, "code", TENSOR_IN, f->to, f->rows, f->d, DIST_NORMAL);
+        tensor_put(p, "scale", TENSOR_IN, DTYPE_F32, fp8_groups(f), 0, DIST_POSITIVE);
+        tensor_put(p, "y", TENSOR_OUT, f->dtype, f->rows, f->d, DIST_ZERO);
+        return;
+    }
+    tensor_put(p, "x", TENSOR_IN, f->dtype, f->rows, f->d, dist);
+    tensor_put(p, "code", TENSOR_OUT, f->to, f->rows, f->d, DIST_ZERO);
+    tensor_put(p, "scale", TENSOR_OUT, DTYPE_F32, fp8_groups(f), 0, DIST_ZERO);
+}
+
+static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
+{
+    struct fp8 f;
+    struct case_plan p;
+    struct case_launch *l = &p.launch[0];
+    memset(&p, 0, sizeof p);
+    fp8_decode(id, &f);
+    TRY(check(id, &f, e));
+    int64_t n = f.rows * f.d, blocks = f.back ? (n + 255) / 256 : fp8_groups(&f);
+    const int64_t numbers[3] = {fp8_length(&f), fp8_width(&f), n};
+    p.n_launch = 1;
+    *l = (struct case_launch){.grid = {(uint32_t)blocks, 1, 1}, .block = {256, 1, 1}};
+    snprintf(l->entry, sizeof l->entry, "%s_%s_%s", id->variant->name,
+             dtype_info(f.dtype)->name, dtype_info(f.to)->name);
+    plan_tensors(&f, id->dist, &p);
+    for (int i = 0; i < (f.back ? 3 : 2); i++)
+        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = numbers[i]};
+    *ret_plan = p;
+    return ERR_OK;
+}
+
+/* dist=special: the second row is zero, all elements of the third are equal. */
+static void special_fill(const struct case_id *id, struct tensor *x)
+{
+    int64_t d = x->dim[1];
+    fill_tensor(x, rng_key_make(id->seed, "fp8/x/special"), DIST_SPECIAL, 1);
+    for (int64_t i = d; i < 3 * d && i < x->count; i++)
+        tensor_set_bits(x, i, dtype_round(x->dtype, i < 2 * d ? 0 : -0.7));
+}
+
+/* Codes: every one in turn, from another place in each row of 256. */
+static bool fill(const struct case_id *id, const struct case_plan *p, int i, struct tensor *t)
+{
+    struct rng_key key = rng_key_make(id->seed, "fp8/code");
+    if (i == FP8_X && id->dist == DIST_SPECIAL) {
+        special_fill(id, t);
+        return true;
+    }
+    if (p->tensor[i].role != TENSOR_IN || strcmp(p->tensor[i].name, "code"))
+        return false;
+    for (int64_t k = 0; k < t->count; k++)
+        tensor_set_bits(t, k, ((uint64_t)k * 77 + rng_bits(key, (uint64_t)k / 256, 0)) & 255);
+    return true;
+}
+
+/* --- reference -------------------------------------------------------------------------------
+ */
+
+static void scales_fill(const struct fp8 *f, const struct tensor *x, struct element *ret_scale)
+{
+    int64_t groups = fp8_groups(f);
+    double *most = calloc((size_t)groups, sizeof *most);
+    for (int64_t i = 0; most && i < x->count; i++) {
+        double v = fabs(tensor_value(x, i));
+        int64_t g = fp8_group_of(f, i);
+        most[g] = v > most[g] ? v : most[g];
+    }
+    for (int64_t g = 0; g < groups; g++)
+        ret_scale[g] = most ? fp8_scale(f, most[g]) : element_open(0);
+    free(most);
+}
+
+/* One product of two numbers that f32 holds, rounded to f32 and then to the format. */
+static struct element product(const struct fp8 *f, double code, double scale)
+{
+    if (!isfinite(code))
+        return f->mode.approximate ? element_open(0) : element_exact(code * scale);
+    double y = code * scale, least = roundoff_least(&f->mode);
+    struct element e = element_make(f->dtype, y, 0, 0, ROUNDOFF_U * fabs(y) + least);
+    e.drop = fabs(y) / 16;
+    return e;
+}
+
+static enum err oracle(const struct case_id *id, const struct case_plan *p,
+                       const struct tensor *const *input, int which, int threads,
+                       struct oracle *ret_oracle, struct errinfo *e)
+{
+    struct fp8 f;
+    struct oracle o;
+    (void)p, (void)threads;
+    fp8_decode(id, &f);
+    int64_t groups = fp8_groups(&f), n = f.rows * f.d;
+    struct element *scale = calloc((size_t)groups, sizeof *scale);
+    if (!scale)
+        return err_set(e, ERR_NOMEM, "no memory for %lld scales", (long long)groups);
+    enum err code = oracle_init(&o, !f.back && which == FP8_SCALE ? groups : n, e);
+    if (!f.back && !code)
+        scales_fill(&f, input[FP8_X], scale);
+    for (int64_t i = 0; !code && i < o.count; i++) {
+        int64_t g = fp8_group_of(&f, i);
+        struct element x =
+            f.back ? product(&f, tensor_value(input[FP8_CODE_IN], i),
+                             tensor_value(input[FP8_SCALE_IN], g))
+            : which == FP8_SCALE ? scale[i]
+                                 : fp8_code(&f, tensor_value(input[FP8_X], i), &scale[g]);
+        element_put(&o, i, &x);
+    }
+    free(scale);
+    if (!code)
+        *ret_oracle = o;
+    return code;
+}
+
+static const struct suite_row suites[] = {
+#define SUITE(tags, id) {tags, id},
+#include "suites.def"
+#undef SUITE
+    {NULL, NULL},
+};
+
+const struct family family_fp8 = {
+    .name = "fp8",
+    .summary = "quantization to 8-bit floats with shared scales",
+    .params = params,
+    .variants = variants,
+    .suites = suites,
+    .plan = plan,
+    .oracle = oracle,
+    .models = fp8_models,
+    .model = fp8_model,
+    .fill = fill,
+};
