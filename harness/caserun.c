@@ -9,25 +9,10 @@
 #include <xxhash.h>
 
 #include "caseid.h"
+#include "caserunagain.h"
 #include "child.h"
 #include "codestore.h"
 #include "poison.h"
-
-/* A tensor on the device, between two guards. */
-struct caserun_buffer {
-    uint64_t base;    /* of the first guard */
-    uint64_t address; /* of the tensor */
-    size_t size;      /* of the tensor */
-};
-
-struct caserun {
-    const struct caserun_place *place;
-    const struct case_id *id;
-    struct case_plan plan;
-    struct tensor tensor[CASE_TENSOR_MAX]; /* owned; what the device starts with */
-    struct caserun_buffer buffer[CASE_TENSOR_MAX];
-    struct caserun_result *result;
-};
 
 static void phase_set(struct caserun *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
@@ -40,10 +25,7 @@ static void phase_set(struct caserun *r, const char *format, ...)
     va_end(ap);
 }
 
-static bool run_fail(struct caserun *r, enum record_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static bool run_fail(struct caserun *r, enum record_status status, const char *format, ...)
+bool caserun_fail(struct caserun *r, enum record_status status, const char *format, ...)
 {
     struct record_case *c = &r->result->c;
     va_list ap;
@@ -59,7 +41,7 @@ static bool device_fail(struct caserun *r, enum backend_status s, const char *wh
                         const struct backend_error *e)
 {
     r->result->spoiled = s == BACKEND_FAULT;
-    return run_fail(r, s == BACKEND_NOMEM ? RECORD_SKIPPED : RECORD_LAUNCH_FAILED, "%s: %.700s",
+    return caserun_fail(r, s == BACKEND_NOMEM ? RECORD_SKIPPED : RECORD_LAUNCH_FAILED, "%s: %.700s",
                     while_what, e->text);
 }
 
@@ -73,14 +55,14 @@ static void bytes_digest(const void *bytes, size_t size, char *ret_hex)
 /* --- before ----------------------------------------------------------------------------------
  */
 
-/* What the device starts with; `one_byte` replaces the poison of formats of one byte. */
-static enum err tensor_make(struct caserun *r, int i, uint64_t one_byte, struct errinfo *e)
+enum err caserun_make(struct caserun *r, int i, bool other_poison, struct errinfo *e)
 {
     const struct case_tensor *t = &r->plan.tensor[i];
     if (t->role != TENSOR_OUT)
         return case_input(r->id, &r->plan, i, &r->tensor[i], e);
-    uint64_t poison =
-        one_byte && dtype_info(t->dtype)->bytes == 1 ? one_byte : poison_bits(t->dtype);
+    uint64_t poison = poison_bits(t->dtype);
+    if (other_poison)
+        poison = dtype_info(t->dtype)->bytes == 1 ? POISON_OTHER_BYTE : 0;
     TRY(tensor_init(&r->tensor[i], t->dtype, t->rank, t->dim, e));
     if (!t->zeroed)
         for (int64_t k = 0; k < r->tensor[i].count; k++)
@@ -96,8 +78,8 @@ static bool make_inputs(struct caserun *r)
     if (!err)
         err = case_input_digest(r->id, &r->plan, r->result->c.input_digest, &e);
     for (int i = 0; i < r->plan.n_tensor && !err; i++)
-        err = tensor_make(r, i, 0, &e);
-    return err ? run_fail(r, RECORD_SKIPPED, "%s", e.text) : true;
+        err = caserun_make(r, i, false, &e);
+    return err ? caserun_fail(r, RECORD_SKIPPED, "%s", e.text) : true;
 }
 
 static bool take_code(struct caserun *r)
@@ -133,7 +115,7 @@ static bool buffer_put(struct caserun *r, int i)
     size_t whole = p->size + 2 * POISON_GUARD_BYTES;
     char *image = malloc(whole);
     if (!image)
-        return run_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
+        return caserun_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
                         r->plan.tensor[i].name);
     memset(image, POISON_BYTE, whole);
     memcpy(image + POISON_GUARD_BYTES, r->tensor[i].data, p->size);
@@ -222,6 +204,8 @@ static int64_t guard_count(const char *guard)
 static void guard_check(struct caserun *r, int i, int64_t before, int64_t after)
 {
     struct record_case *c = &r->result->c;
+    if (c->repeats)
+        return;
     if ((before || after) && !c->guard_tensor[0])
         snprintf(c->guard_tensor, sizeof c->guard_tensor, "%s", r->plan.tensor[i].name);
     c->guard_before += before;
@@ -240,7 +224,7 @@ static bool input_check(struct caserun *r, int i, const char *now, int64_t befor
             inside += now[k] != start[k];
     if (!inside && !before && !after)
         return true;
-    return run_fail(r, RECORD_LAUNCH_FAILED,
+    return caserun_fail(r, RECORD_LAUNCH_FAILED,
                     "the kernel wrote into its input %s: %" PRId64 " bytes in it, %" PRId64
                     " before, %" PRId64 " behind",
                     r->plan.tensor[i].name, inside, before, after);
@@ -253,7 +237,7 @@ static bool buffer_take(struct caserun *r, int i)
     size_t whole = p->size + 2 * POISON_GUARD_BYTES;
     char *image = malloc(whole);
     if (!image)
-        return run_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
+        return caserun_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
                         r->plan.tensor[i].name);
     enum backend_status s =
         r->place->backend->read(r->place->device, p->base, image, whole, &e);
@@ -281,36 +265,7 @@ static void output_give(struct caserun *r, int i)
     memset(&r->tensor[i], 0, sizeof r->tensor[i]);
 }
 
-/* --- elements that were never written
- * ---------------------------------------------------------- */
-
-static bool may_stay_poison(const struct case_tensor *t)
-{
-    return t->role == TENSOR_OUT && !t->zeroed;
-}
-
-/* Counts what holds the poison; true if that is only a suspicion, in a format of one byte. */
-static bool poison_count(struct caserun *r, int64_t *ret_count)
-{
-    bool suspicion = false;
-    for (int i = 0, o = 0; i < r->plan.n_tensor; i++) {
-        const struct case_tensor *t = &r->plan.tensor[i];
-        if (t->role == TENSOR_IN)
-            continue;
-        const struct tensor *out = &r->result->out[o++].tensor;
-        for (int64_t k = 0; k < out->count && may_stay_poison(t); k++) {
-            if (tensor_bits(out, k) != poison_bits(t->dtype))
-                continue;
-            if (dtype_info(t->dtype)->bytes == 1)
-                suspicion = true;
-            else
-                ++*ret_count;
-        }
-    }
-    return suspicion;
-}
-
-static bool run_on_device(struct caserun *r)
+bool caserun_on_device(struct caserun *r)
 {
     phase_set(r, "filling the device's memory");
     for (int i = 0; i < r->plan.n_tensor; i++)
@@ -326,30 +281,6 @@ static bool run_on_device(struct caserun *r)
     return true;
 }
 
-/* Once more on another poison: never written is what holds the one, then the other. */
-static bool poison_confirm(struct caserun *r, int64_t *ret_count)
-{
-    struct errinfo e = {0};
-    r->place->backend->release(r->place->device);
-    for (int i = 0; i < r->plan.n_tensor; i++)
-        if (r->plan.tensor[i].role != TENSOR_IN && tensor_make(r, i, POISON_OTHER_BYTE, &e))
-            return run_fail(r, RECORD_SKIPPED, "%s", e.text);
-    if (!run_on_device(r))
-        return false;
-    for (int i = 0, o = 0; i < r->plan.n_tensor; i++) {
-        const struct case_tensor *t = &r->plan.tensor[i];
-        if (t->role == TENSOR_IN)
-            continue;
-        const struct tensor *out = &r->result->out[o++].tensor;
-        if (!may_stay_poison(t) || dtype_info(t->dtype)->bytes != 1)
-            continue;
-        for (int64_t k = 0; k < out->count; k++)
-            *ret_count += tensor_bits(out, k) == poison_bits(t->dtype) &&
-                          tensor_bits(&r->tensor[i], k) == POISON_OTHER_BYTE;
-    }
-    return true;
-}
-
 void caserun_describe(const struct case_id *id, struct record_case *ret_case)
 {
     memset(ret_case, 0, sizeof *ret_case);
@@ -362,12 +293,12 @@ void caserun_describe(const struct case_id *id, struct record_case *ret_case)
 static bool run_steps(struct caserun *r)
 {
     int64_t *unwritten = &r->result->c.unwritten;
-    if (!make_inputs(r) || !take_code(r) || !run_on_device(r))
+    if (!make_inputs(r) || !take_code(r) || !caserun_on_device(r))
         return false;
     for (int i = 0; i < r->plan.n_tensor; i++)
         if (r->plan.tensor[i].role != TENSOR_IN)
             output_give(r, i);
-    return !poison_count(r, unwritten) || poison_confirm(r, unwritten);
+    return caserun_unwritten(r, unwritten) && caserun_repeat(r);
 }
 
 void caserun_do(const struct caserun_place *p, const struct case_id *id,

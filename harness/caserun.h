@@ -17,6 +17,7 @@ struct caserun_place {
     /* What is being done, for the message should this process die: "compiling tiled.cu". In
      * memory that the parent sees, CASERUN_PHASE_MAX bytes. */
     char *phase;
+    int repeats; /* how often the case runs; 0: once */
 };
 
 struct caserun_result {

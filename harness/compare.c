@@ -190,7 +190,7 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
     if (!err) {
         choose_elements(o, a, b, &oracle);
         verdict_output(f, o);
-        const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle};
+        const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle, f};
         err = diagnose_output(&d, o, e);
         if (!err && j->options->charts)
             err = draw_output(a, b, &oracle, want->sequence, o, e);
@@ -213,6 +213,10 @@ static void write_reproduction(const struct job *j, struct finding *f)
     else
         snprintf(f->reproduce, sizeof f->reproduce, "gpuparity verify '%s' --on %s", f->id,
                  j->sides.a.device);
+    int repeats = f->a.repeats > f->b.repeats ? f->a.repeats : f->b.repeats;
+    size_t used = strlen(f->reproduce);
+    if (f->a.unstable || f->b.unstable || f->a.stale || f->b.stale)
+        snprintf(f->reproduce + used, sizeof f->reproduce - used, " --repeat %d", repeats);
 }
 
 static enum err compare_outputs(const struct job *j, struct unit *u, struct finding *f,
@@ -221,6 +225,7 @@ static enum err compare_outputs(const struct job *j, struct unit *u, struct find
     TRY(u->id.family->plan(&u->id, &u->plan, e));
     TRY(check_inputs(j, u, f, e));
     TRY(unit_inputs(u, e));
+    f->unordered = u->id.variant->unordered;
     f->out = calloc((size_t)u->plan.n_tensor + 1, sizeof *f->out);
     if (!f->out)
         return err_set(e, ERR_NOMEM, "out of memory while comparing %s", f->id);

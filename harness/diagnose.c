@@ -90,15 +90,36 @@ static int by_share(const void *x, const void *y)
     return (a->share < b->share) - (a->share > b->share);
 }
 
+/* What repeats of this very side showed is certain, and stands before what its values suggest. */
+static void claim_repeats(const struct diagnose_input *in, char side, struct finding_out *o)
+{
+    const struct finding *f = in->finding;
+    const struct record_case *c = !f ? NULL : side == 'A' ? &f->a : &f->b;
+    if (c && c->unstable && !f->unordered && !strcmp(c->unstable_tensor, o->name))
+        claim_add(o, CAUSE_RACE, side, 1,
+                  "the same kernel on the same inputs gave other bits in %lld elements when it "
+                  "ran %d times%s; the largest change is %.3g",
+                  (long long)c->unstable, c->repeats,
+                  c->instructions ? ", with blocks and threads in other orders" : "",
+                  c->noise_largest);
+    if (c && c->stale && !strcmp(c->stale_tensor, o->name))
+        claim_add(o, CAUSE_UNINITIALISED, side, 1,
+                  "%lld elements change with what the output's memory held before, and with "
+                  "nothing else",
+                  (long long)c->stale);
+}
+
 static enum err explain_side(const struct diagnose_input *in, const struct tensor *t, char side,
                              struct finding_out *o, struct errinfo *e)
 {
     struct suspect s;
     TRY(suspect_init(&s, in, t, side, o, e));
+    int before = o->n_claim;
+    claim_repeats(in, side, o);
     int start = o->n_claim;
     if (s.n_bad)
         suspect_explain(&s);
-    else /* wrong only outside its own elements */
+    else if (start == before) /* wrong only outside its own elements */
         claim_add(o, CAUSE_LOCALISED, side, 1, "bytes outside the output were overwritten");
     qsort(o->claim + start, (size_t)(o->n_claim - start), sizeof *o->claim, by_share);
     free(s.bad);

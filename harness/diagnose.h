@@ -18,6 +18,7 @@ struct diagnose_input {
     int which;                         /* the output, index into the plan */
     const struct tensor *a, *b;        /* b NULL: one-sided */
     const struct oracle *oracle;
+    const struct finding *finding; /* the case's records, of repeats; NULL: unknown */
 };
 
 /* Fills o->claim and o->n_claim, the primary cause first; needs o->stats and o->verdict. SAME

@@ -292,6 +292,26 @@ static void claim_order(struct finding_out *o)
             a->rms, b->rms);
 }
 
+/* Sides that differ no more than one of them from itself. */
+static bool claim_noise(const struct diagnose_input *in, struct finding_out *o)
+{
+    const struct finding *f = in->finding;
+    if (!f)
+        return false;
+    double noise = 0, off = o->stats.pair.worst_absolute;
+    if (f->a.unstable && !strcmp(f->a.unstable_tensor, o->name))
+        noise = f->a.noise_largest;
+    if (f->b.unstable && !strcmp(f->b.unstable_tensor, o->name))
+        noise = fmax(noise, f->b.noise_largest);
+    if (!(noise > 0) || off > 2 * noise)
+        return false;
+    claim_add(o, CAUSE_ORDER, '=', 0.9,
+              "the kernel adds in an order that is not fixed: runs of one side differ by up to "
+              "%.3g, the sides by %.3g",
+              noise, off);
+    return true;
+}
+
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
 {
     struct picked *s = calloc(1, sizeof *s);
@@ -299,7 +319,7 @@ void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
     if (s && marked) {
         int64_t n = mark_different(in, marked);
         sample_add(s, marked, in->a->count, n, MODEL_SAMPLE);
-        if (n && !claim_signs(in, marked, n, o) && !claim_models(in, s, o) &&
+        if (n && !claim_signs(in, marked, n, o) && !claim_noise(in, o) && !claim_models(in, s, o) &&
             !claim_functions(in, o) && !claim_upcast(o) && !claim_bias(o))
             claim_order(o);
     }

@@ -49,6 +49,7 @@ struct finding {
     int64_t number; /* 0-based, in the order of the record */
     char id[512];
     bool one_sided;       /* verify: only A against the oracle */
+    bool unordered;       /* the kernel is declared to give other bits from run to run */
     enum verdict verdict; /* the worst of its outputs' */
     char reason[768];
     char reproduce[768];     /* the one command line that shows it again */

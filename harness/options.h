@@ -35,7 +35,7 @@ struct options {
     const char *on, *output, *tags, *format, *shard, *times, *code, *backend;
     const char *known, *reason, *expires, *issue, *change;
     bool strict, quiet, verbose, resume, replace, keep_code, common, force, help;
-    int details, jobs, threads;
+    int details, jobs, threads, repeat;
     double timeout;
     struct texts reports, tag;
     int n_word; /* what is not an option: cases, files */

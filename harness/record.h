@@ -75,6 +75,11 @@ struct record_case {
     int64_t guard_before, guard_after; /* bytes outside an output that were overwritten */
     char guard_tensor[32];             /* which */
     int64_t unwritten; /* elements of outputs that were never written: see poison.h */
+    int64_t unstable;  /* elements of outputs that differed between the repeats */
+    char unstable_tensor[32]; /* the output with most of them; the next two are about it */
+    double noise_largest, noise_rms; /* |repeat - first run| */
+    int64_t stale;                   /* elements that changed only with what memory held before */
+    char stale_tensor[32];           /* the output with most of them */
 };
 
 struct record_out {

@@ -283,6 +283,7 @@ enum err run_cases(const struct caselist *l, const struct device_choice *d,
                               .list = l,
                               .code = o->code,
                               .keep_code = o->keep_code,
+                              .repeats = o->repeats,
                               .threads = threads_each(d, run.n_worker)};
 
     /* A signal becomes something to read, so that it is never in the midst of a case's file. */

@@ -10,6 +10,7 @@
 struct run_options {
     double timeout; /* seconds a case may take; 0: the default, 300 */
     int jobs;       /* worker processes; 0: 1 */
+    int repeats;    /* how often each case runs; 0: once */
     enum run_code code;
     bool keep_code;    /* store the code object in the record */
     int shard, shards; /* 1-based; 0: all */

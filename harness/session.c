@@ -81,7 +81,7 @@ static enum err make_run_options(const struct options *o, struct run_options *r,
                                  struct errinfo *e)
 {
     *r =
-        (struct run_options){.timeout = o->timeout, .jobs = o->jobs, .keep_code = o->keep_code};
+        (struct run_options){.timeout = o->timeout, .jobs = o->jobs, .repeats = o->repeat, .keep_code = o->keep_code};
     static const char *const names[] = {"auto", "toolchain", "golden"};
     if (o->code) {
         int which = -1;

@@ -30,16 +30,30 @@ static bool guard_hit(const struct record_case *c, const struct finding_out *o)
     return (c->guard_before || c->guard_after) && !strcmp(c->guard_tensor, o->name);
 }
 
-static bool side_wrong(const struct side_stats *s, const struct record_case *c,
-                       const struct finding_out *o)
+/* Did repeats of this side differ in this output, other than the kernel declares? */
+static bool differs_from_itself(const struct finding *f, const struct record_case *c,
+                                const struct finding_out *o)
 {
-    return s->nan_wrong || s->inf_wrong || s->over_bound || s->unwritten || guard_hit(c, o);
+    return c->unstable && !f->unordered && !strcmp(c->unstable_tensor, o->name);
+}
+
+static bool reads_stale(const struct record_case *c, const struct finding_out *o)
+{
+    return c->stale && !strcmp(c->stale_tensor, o->name);
+}
+
+static bool side_wrong(const struct finding *f, const struct side_stats *s,
+                       const struct record_case *c, const struct finding_out *o)
+{
+    return s->nan_wrong || s->inf_wrong || s->over_bound || s->unwritten ||
+           guard_hit(c, o) || differs_from_itself(f, c, o) || reads_stale(c, o);
 }
 
 /* Adds "A: ..." for a side that is wrong: the first kind that applies says it, the rest counts.
  */
-static void reason_wrong(char *text, size_t size, char side, const struct side_stats *s,
-                         const struct record_case *c, const struct finding_out *o)
+static void reason_wrong(const struct finding *f, char *text, size_t size, char side,
+                         const struct side_stats *s, const struct record_case *c,
+                         const struct finding_out *o)
 {
     char where[96];
     const struct finding_element *w = &o->worst;
@@ -47,7 +61,17 @@ static void reason_wrong(char *text, size_t size, char side, const struct side_s
     int room = (int)(size - used);
     if (room < 2)
         return;
-    if (guard_hit(c, o)) {
+    if (differs_from_itself(f, c, o)) {
+        snprintf(text + used, (size_t)room,
+                 "%c differs from itself: %" PRId64
+                 " elements changed in %d runs, those of %s by up to %.3g. ",
+                 side, c->unstable, c->repeats, o->name, c->noise_largest);
+    } else if (reads_stale(c, o)) {
+        snprintf(text + used, (size_t)room,
+                 "%c depends on what memory held before: %" PRId64
+                 " elements changed with it, most of them in %s. ",
+                 side, c->stale, o->name);
+    } else if (guard_hit(c, o)) {
         snprintf(text + used, (size_t)room,
                  "%c overwrote %" PRId64 " bytes before and %" PRId64 " behind %s. ", side,
                  c->guard_before, c->guard_after, o->name);
@@ -77,9 +101,9 @@ static void judge_wrong(const struct finding *f, struct finding_out *o, bool a, 
     o->verdict = a && b ? VERDICT_BOTH_WRONG : a ? VERDICT_A_WRONG : VERDICT_B_WRONG;
     o->reason[0] = 0;
     if (a)
-        reason_wrong(o->reason, sizeof o->reason, 'A', &o->stats.a, &f->a, o);
+        reason_wrong(f, o->reason, sizeof o->reason, 'A', &o->stats.a, &f->a, o);
     if (b)
-        reason_wrong(o->reason, sizeof o->reason, 'B', &o->stats.b, &f->b, o);
+        reason_wrong(f, o->reason, sizeof o->reason, 'B', &o->stats.b, &f->b, o);
     size_t n = strlen(o->reason);
     if (n && o->reason[n - 1] == ' ')
         o->reason[n - 1] = 0;
@@ -153,10 +177,44 @@ static void judge_single(struct finding_out *o)
             o->name, s->worst_bound, s->correctly_rounded, s->count);
 }
 
+static double noise_multiple(const struct record_case *c, const struct finding_out *o)
+{
+    double off = o->stats.pair.worst_absolute;
+    return off > 0 ? off / c->noise_largest : 0;
+}
+
+/* What repeats of a side that is right say: its noise, and the sides' difference as a multiple.
+ */
+static void add_noise(const struct finding *f, struct finding_out *o)
+{
+    size_t used = strlen(o->reason);
+    char *text = o->reason + used;
+    size_t room = sizeof o->reason - used;
+    const struct record_case *a = &f->a, *b = f->one_sided ? a : &f->b;
+    bool noisy_a = a->unstable && !strcmp(a->unstable_tensor, o->name);
+    bool noisy_b = b->unstable && !strcmp(b->unstable_tensor, o->name);
+    const struct record_case *c = noisy_b && b->noise_largest > a->noise_largest ? b : a;
+    if (!noisy_a && !noisy_b) {
+        /* Two runs may be for another reason: see caserun_unwritten. */
+        if (a->repeats > 2 && b->repeats > 2 && !a->unstable && !b->unstable)
+            snprintf(text, room, "; %d runs gave the same bits", a->repeats);
+        return;
+    }
+    if (f->one_sided)
+        snprintf(text, room, "; its %d runs differ by up to %.3g (RMS %.2g)", c->repeats,
+                 c->noise_largest, c->noise_rms);
+    else
+        snprintf(text, room,
+                 "; runs of %s differ by up to %.3g (RMS %.2g), the sides by %.3g: %.2g times "
+                 "that",
+                 noisy_a && noisy_b ? "either side" : noisy_a ? "A" : "B", c->noise_largest,
+                 c->noise_rms, o->stats.pair.worst_absolute, noise_multiple(c, o));
+}
+
 void verdict_output(const struct finding *f, struct finding_out *o)
 {
-    bool a = side_wrong(&o->stats.a, &f->a, o);
-    bool b = !f->one_sided && side_wrong(&o->stats.b, &f->b, o);
+    bool a = side_wrong(f, &o->stats.a, &f->a, o);
+    bool b = !f->one_sided && side_wrong(f, &o->stats.b, &f->b, o);
     if (a || b) {
         judge_wrong(f, o, a, b);
         return;
@@ -172,6 +230,7 @@ void verdict_output(const struct finding *f, struct finding_out *o)
         judge_single(o);
     else
         judge_pair(o);
+    add_noise(f, o);
 }
 
 /* "B crashed: killed by signal 11" for a side that has no result. */

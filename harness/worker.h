@@ -24,6 +24,7 @@ struct worker_setup {
     const struct caselist *list;
     enum run_code code;
     bool keep_code; /* send the code objects along */
+    int repeats;    /* how often each case runs; 0: once */
     int threads;    /* of a simulated device; 0: its own choice */
     int n_env;      /* environment variables of the process alone */
     const struct worker_env *env;

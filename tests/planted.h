@@ -34,8 +34,9 @@ static inline enum err seen_sink(void *context, const struct finding *f, struct 
     return ERR_OK;
 }
 
-/* Runs the case and hands its finding to `sink`. */
-static inline void planted_run(const char *id, compare_sink *sink, void *context)
+/* Runs the case `repeats` times (0: once) and hands its finding to `sink`. */
+static inline void planted_repeat(const char *id, int repeats, compare_sink *sink,
+                                  void *context)
 {
     struct errinfo e;
     struct session s;
@@ -49,11 +50,17 @@ static inline void planted_run(const char *id, compare_sink *sink, void *context
     o.code = "golden";
     o.quiet = true;
     o.timeout = 60;
+    o.repeat = repeats;
     ck_assert_msg(!session_run(&s, &o, 2, o.on, true, &e), "%s: %s", id, e.text);
     struct compare_run a = {s.record, s.run[0], ""}, b = {s.record, s.run[1], ""};
     ck_assert_msg(!compare_runs(&a, &b, &compare, sink, context, &tally, &e), "%s: %s", id,
                   e.text);
     session_release(&s);
+}
+
+static inline void planted_run(const char *id, compare_sink *sink, void *context)
+{
+    planted_repeat(id, 0, sink, context);
 }
 
 static inline struct seen checked(const char *id)
