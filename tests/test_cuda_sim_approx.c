@@ -254,6 +254,8 @@ static const struct {
     {"tanh.approx.bf16x2 %d, %a;", 0x7f800000, 0, 0x3f800000},
     {"rcp.approx.ftz.f64 %d, %a;", 0x4010000000000000, 0, 0x3fd0000000000000},
     {"rcp.approx.ftz.f64 %d, %a;", 0x8000000000000001, 0, 0xfff0000000000000},
+    {"rcp.approx.ftz.f64 %d, %a;", 0x3ffffffdffffffff, 0, 0x3fe0000200000000}, /* the low word is ignored */
+    {"rsqrt.approx.ftz.f64 %d, %a;", 0x40100000ffffffff, 0, 0x3fe0000000000000},
     {"rsqrt.approx.ftz.f64 %d, %a;", 0x4010000000000000, 0, 0x3fe0000000000000},
     {"rsqrt.approx.f64 %d, %a;", 0x4030000000000000, 0, 0x3fd0000000000000},
     {"rsqrt.approx.f64 %d, %a;", 0x8000000000000000, 0, 0xfff0000000000000},

@@ -253,9 +253,10 @@ uint32_t approx_f32(enum mark op, uint32_t a, uint32_t b, bool ftz, enum approx_
     return bits32(ftz ? flush32(r) : r);
 }
 
-/* The unit sees the high word and its result has no low word. */
+/* The unit sees the high word alone and its result has no low word. */
 static uint64_t high_word_f64(enum mark op, uint64_t a, enum approx_mode mode)
 {
+    a = a >> 32 << 32;
     uint64_t exponent = a >> 52 & 2047;
     double x = exponent ? float64(a) : float64(a & (uint64_t)1 << 63);
     double r = op == MARK_RCP_F64 ? 1 / x : 1 / __builtin_sqrt(x);
@@ -276,7 +277,7 @@ static uint64_t high_word_f64(enum mark op, uint64_t a, enum approx_mode mode)
 /* One third-order step from the unit's seed, as ptxas 13.0 writes it out. `a` is normal. */
 static double rsqrt_step(double a, enum approx_mode mode)
 {
-    double seed = float64(high_word_f64(MARK_RSQRT_F64, bits64(a) >> 32 << 32, mode));
+    double seed = float64(high_word_f64(MARK_RSQRT_F64, bits64(a), mode));
     double e = __builtin_fma(a, -(seed * seed), 1.0);
     return __builtin_fma(__builtin_fma(e, 0.375, 0.5), seed * e, seed);
 }
