@@ -96,7 +96,7 @@ class Place:
                             if not k.startswith(('SLURM_', 'GTEST_', 'CUDA_', 'HIP_', 'ROCR_'))}
         self.environment.update(
             HOME=self.folder, TMPDIR=self.folder, GPUPARITY_GOLDEN=golden, NO_COLOR='1', SOURCE=source,
-            BUILD=build, PATH=programs + ':' + self.environment.get('PATH', '/usr/bin:/bin'))
+            BUILD=build, PKG_CONFIG_PATH=build, LD_LIBRARY_PATH=build, PATH=programs + ':' + self.environment.get('PATH', '/usr/bin:/bin'))
 
     def run(self, arguments):
         done = subprocess.run(arguments, cwd=self.folder, env=self.environment, timeout=SECONDS,

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# install.sh MESON BUILD_DIR: what `meson install` puts down works after it was moved, with no
+# install.sh MESON BUILD_DIR DOCS_DIR: what `meson install` puts down works after it was moved, with no
 # environment variable set, and gives the bits that the build gives.
 set -eu
-meson=$1 build=$2
+meson=$1 build=$2 docs=$3
 top=$(mktemp -d)
 trap 'rm -rf "$top"' EXIT
 fail() {
@@ -50,6 +50,25 @@ rm -r spoilt/lib/gpuparity
 status=0
 spoilt/bin/gpuparity check "$case" --on cuda-sim,hip-sim >none.log 2>&1 || status=$?
 [ $status = 77 ] || { cat none.log >&2; fail "without simulators: $status, not 77"; }
+
+echo "== uninstalling leaves nothing"
+DESTDIR=$top/stage "$meson" install -C "$build" --no-rebuild --quiet >"$top/log" 2>&1
+DESTDIR=$top/stage ninja -C "$build" uninstall >"$top/log" 2>&1 || { cat "$top/log" >&2; fail uninstall; }
+mkdir -p "$top/stage"
+left=$(find "$top/stage" ! -type d)
+[ -z "$left" ] || fail "uninstalling leaves $left"
+if [ -f "$top/list" ]; then cp -p "$top/list" "$list"; else rm -f "$list"; fi
+
+echo "== a program with the library, from the moved tree"
+pc=$(dirname "$(find "$top/moved" -name gpuparity.pc)")
+if command -v cc pkg-config >/dev/null; then
+    awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' "$docs/library.md" >compare.c
+    flags=$(PKG_CONFIG_PATH=$pc pkg-config --cflags --libs gpuparity)
+    # shellcheck disable=SC2086
+    cc -Wall -Wextra -Werror compare.c -o compare $flags || fail "no program with $flags"
+    LD_LIBRARY_PATH=$pc/.. ./compare >said || [ $? = 1 ] || fail "the program does not run"
+    grep -q '^DISTINGUISHABLE' said || fail "the library says $(cat said)"
+fi
 
 echo "== manual page and completions"
 page=$(find moved -name gpuparity.1)
