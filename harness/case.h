@@ -125,6 +125,19 @@ struct oracle {
 enum err oracle_init(struct oracle *o, int64_t count, struct errinfo *e);
 void oracle_release(struct oracle *o); /* accepts a zeroed struct */
 
+/* --- a case as an experiment on the order of its sum ------------------------------------------ */
+
+/* With dist=mask (fill.h) each row of an input brings another pair of large terms into the sum,
+ * and each sum is an output element of its own. */
+struct case_sum {
+    struct case_id id;     /* what to run: dist=mask, a row for each pair of terms */
+    int64_t leaves;        /* terms of a sum, 2 at least */
+    int output;            /* index into the plan: element `pair` * stride has that pair's sum */
+    int64_t stride;
+    double factor;         /* what the sum was divided by: 1, or the number of terms */
+};
+enum { CASE_SUM_LEAVES_MAX = 512 };
+
 /* --- descriptions ---------------------------------------------------------------------------- */
 
 struct variant {
@@ -180,6 +193,12 @@ struct family {
      * seed, dist and shape; never of variant or mode. */
     bool (*fill)(const struct case_id *id, const struct case_plan *plan, int i,
                  struct tensor *t);
+
+    /* Optional: how to find the order in which this case adds; sizes other than the number of
+     * terms may be changed. ERR_USAGE where there is nothing to find (integers, one term, more
+     * than CASE_SUM_LEAVES_MAX), saying what would be possible. */
+    enum err (*summation)(const struct case_id *id, struct case_sum *ret_sum,
+                          struct errinfo *e);
 };
 
 /* NULL-ended; generated from the list in cases/meson.build. */

@@ -268,6 +268,36 @@ static uint64_t fill_onehot(const struct place *p)
     return one ? dtype_round(p->d, 1) : 0;
 }
 
+struct fill_mask fill_mask(enum dtype d, int64_t row)
+{
+    int length = 0, top = 15; /* f16's largest power of two */
+    while (((int64_t)1 << length) < row)
+        length++;
+    int gap = (d == DTYPE_F64 ? 55 : 26) + length;
+    return (struct fill_mask){power_of_two(top), power_of_two(top - gap)};
+}
+
+void fill_mask_pair(int64_t row, int64_t outer, int64_t *ret_i, int64_t *ret_j)
+{
+    int64_t pair = outer % (row * (row - 1) / 2);
+    int64_t j = (int64_t)((1 + sqrt(1 + 8 * (double)pair)) / 2);
+    while (j * (j - 1) / 2 > pair)
+        j--;
+    while (j * (j + 1) / 2 <= pair)
+        j++;
+    *ret_i = pair - j * (j - 1) / 2;
+    *ret_j = j;
+}
+
+static uint64_t fill_masked(const struct place *p)
+{
+    struct fill_mask m = fill_mask(p->d, p->row);
+    int64_t i = -1, j = -1;
+    if (p->row >= 2)
+        fill_mask_pair(p->row, p->outer, &i, &j);
+    return nearest_finite(p, p->k == i ? m.big : p->k == j ? -m.big : m.one);
+}
+
 static uint64_t fill_zero(const struct place *p)
 {
     (void)p;
@@ -291,6 +321,8 @@ static const struct dist_row {
     [DIST_SUBNORMAL] = {"subnormal", "subnormal values and products", fill_subnormal},
     [DIST_SPECIAL] = {"special", "normal with NaN, Inf, zeros and extremes", fill_special},
     [DIST_ONEHOT] = {"onehot", "a single 1 in each row", fill_onehot},
+    [DIST_MASK] = {"mask", "a large number and its negative among small ones: for probe --tree",
+                   fill_masked},
     [DIST_ZERO] = {"zero", "all +0: catches nothing", fill_zero},
 };
 

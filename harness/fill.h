@@ -36,6 +36,9 @@ enum dist {
                        +-0, +-smallest, +-smallest normal, and one row in four has a single element
                        that may be +-largest, +-Inf or NaN */
     DIST_ONEHOT,    /* a single 1 in each row, 0 elsewhere: shows where data goes */
+    DIST_MASK,      /* each row for another pair of places i < j, in the order of j, then i: +big at
+                       i, -big at j, `one` elsewhere; see fill_mask. The sum tells how many terms
+                       are added outside the smallest partial sum that has both: probe --tree */
     DIST_ZERO,      /* all +0: a case that can catch nothing, for testing MISTRUSTED */
     DIST_COUNT_
 };
@@ -49,6 +52,16 @@ enum dist dist_find(const char *name); /* DIST_COUNT_ if there is none */
  * contracted axis is the fastest. Pure: (key, distribution, format, row, index) decide the bits,
  * forever. */
 uint64_t fill_bits(struct rng_key key, enum dist dist, enum dtype d, int64_t row, int64_t index);
+
+/* What MASK puts into rows of `row` elements. big is so large that any sum of `one`s vanishes
+ * beside it in f32 (and what is shorter), also where a sum is cut or off by one unit of 2^-24 big,
+ * which is a multiple of 4 2^ceil(log2 row) ones. Both and the sum of the ones fit into f16. */
+struct fill_mask {
+    double big, one;
+};
+struct fill_mask fill_mask(enum dtype d, int64_t row);
+/* The pair of row `outer`: 0 <= i < j < row. There are row (row - 1) / 2. row >= 2. */
+void fill_mask_pair(int64_t row, int64_t outer, int64_t *ret_i, int64_t *ret_j);
 
 /* Fills all of `t`, on the calling thread. `axis` is the contracted dimension: element
  * (..., i_axis, ...) gets index outer * dim[axis] + i_axis, `outer` counting the other dimensions

@@ -25,6 +25,8 @@ const struct command commands[] = {
      "which change on one side would make the two sides equal", OPTIONS_EXPLAINS, cmd_explain},
     {"report", "REC.h5 [B.h5] --format NAME -o FILE", "the report of records, as text or file",
      OPTIONS_REPORTS | OPTIONS_COMPARES, cmd_report},
+    {"probe", "--tree CASE --on DEVICE", "the order in which a case adds",
+     OPTIONS_RUNS | OPTIONS_PROBES, cmd_probe},
     {"list", "[CASE...] [--tags T]", "the cases that a selection gives", OPTIONS_LISTS,
      cmd_list},
     {"merge", "S1.h5 S2.h5... -o REC.h5", "the shards of one run become one record",

@@ -31,6 +31,7 @@ struct row {
 #define HELPS OPTIONS_HELP
 #define MERGES OPTIONS_MERGES
 #define EXPLAINS OPTIONS_EXPLAINS
+#define PROBES OPTIONS_PROBES
 static const struct row rows[] = {
 #define OPTION(field, name, letter, kind, value, groups, help)                                 \
     {name, letter, kind, value, (unsigned)(groups), help, offsetof(struct options, field)},

@@ -23,6 +23,7 @@ enum options_group {
     OPTIONS_HELP = 1 << 6,     /* every command */
     OPTIONS_MERGES = 1 << 7,   /* merge */
     OPTIONS_EXPLAINS = 1 << 8, /* explain */
+    OPTIONS_PROBES = 1 << 9,   /* probe */
 };
 
 struct texts {
@@ -33,7 +34,7 @@ struct texts {
 /* Zero means "not said". Texts are borrowed from argv. */
 struct options {
     const char *on, *output, *tags, *format, *shard, *times, *code, *backend;
-    const char *known, *reason, *expires, *issue, *change;
+    const char *known, *reason, *expires, *issue, *change, *tree;
     bool strict, quiet, verbose, resume, replace, keep_code, common, force, help;
     int details, jobs, threads, repeat;
     double timeout;

@@ -320,6 +320,41 @@ static enum err gemm_plan(const struct case_id *id, struct case_plan *ret_plan,
     return ERR_OK;
 }
 
+/* --- the order of sums -----------------------------------------------------------------------
+ */
+
+/* For masks (fill.h) B is all ones: the products are A's elements. */
+static bool gemm_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                      struct tensor *t)
+{
+    (void)plan;
+    if (id->dist != DIST_MASK || i != GEMM_B)
+        return false;
+    for (int64_t k = 0; k < t->count; k++)
+        tensor_set_bits(t, k, dtype_round(t->dtype, 1));
+    return true;
+}
+
+/* One row of A a pair, one column of B. */
+static enum err gemm_summation(const struct case_id *id, struct case_sum *ret_sum,
+                               struct errinfo *e)
+{
+    struct case_sum s = {.id = *id, .output = GEMM_C, .stride = 1, .factor = 1};
+    s.leaves = id->value[K].i;
+    if (dtype_find(dtype_words[id->value[DTYPE].i]) == DTYPE_I8)
+        return err_set(e, ERR_USAGE, "dtype=i8: sums of integers are exact in any order");
+    if (s.leaves < 2 || s.leaves > CASE_SUM_LEAVES_MAX)
+        return err_set(e, ERR_USAGE, "k=%lld: an order has 2 to %d terms", (long long)s.leaves,
+                       CASE_SUM_LEAVES_MAX);
+    s.id.dist = DIST_MASK;
+    s.id.value[M].i = s.leaves * (s.leaves - 1) / 2;
+    s.id.value[N].i = s.id.value[BATCH].i = 1;
+    s.id.value[ALPHA].r = 1;
+    s.id.value[BETA].r = 0;
+    *ret_sum = s;
+    return ERR_OK;
+}
+
 /* --- suites ----------------------------------------------------------------------------------
  */
 
@@ -340,4 +375,6 @@ const struct family family_gemm = {
     .oracle = gemm_oracle,
     .models = gemm_models,
     .model = gemm_model,
+    .fill = gemm_fill,
+    .summation = gemm_summation,
 };

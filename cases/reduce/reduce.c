@@ -207,6 +207,29 @@ static enum err reduce_plan(const struct case_id *id, struct case_plan *ret_plan
     return ERR_OK;
 }
 
+/* A row of x a pair. In a ring a row's place decides who begins: all pairs are in the first chunk,
+ * that of rank 0. */
+static enum err reduce_summation(const struct case_id *id, struct case_sum *ret_sum,
+                                 struct errinfo *e)
+{
+    struct reduce r;
+    reduce_decode(id, &r);
+    struct case_sum s = {.id = *id, .leaves = r.n, .output = REDUCE_Y, .stride = 1};
+    s.factor = r.op == REDUCE_MEAN ? (double)r.n : 1;
+    if (reduce_is_spread(&r) || r.op == REDUCE_NORM)
+        return err_set(e, ERR_USAGE,
+                       "reduce/%s%s: squares have no sign to probe with; take op=sum or mean of "
+                       "another variant",
+                       id->variant->name, r.op == REDUCE_NORM ? ",op=norm" : "");
+    if (r.n < 2 || r.n > CASE_SUM_LEAVES_MAX)
+        return err_set(e, ERR_USAGE, "n=%lld: an order has 2 to %d terms", (long long)r.n,
+                       CASE_SUM_LEAVES_MAX);
+    s.id.dist = DIST_MASK;
+    s.id.value[ROWS].i = r.n * (r.n - 1) / 2 * (r.order == REDUCE_RING ? r.n : 1);
+    *ret_sum = s;
+    return ERR_OK;
+}
+
 static const struct suite_row suites[] = {
 #define SUITE(tags, id) {tags, id},
 #include "suites.def"
@@ -224,4 +247,5 @@ const struct family family_reduce = {
     .oracle = reduce_oracle,
     .models = reduce_models,
     .model = reduce_model,
+    .summation = reduce_summation,
 };
