@@ -91,6 +91,21 @@ struct device_info {
     int64_t memory; /* bytes */
 };
 
+/* A kernel as its code object describes it. */
+enum { KERNEL_ARG_MAX = 64 };
+struct kernel_layout {
+    char name[256];
+    int n_arg; /* those that a launch gives; more than KERNEL_ARG_MAX are counted, not listed */
+    uint32_t size[KERNEL_ARG_MAX]; /* of each in bytes */
+    uint32_t threads;              /* most threads a block may have; 0: not said */
+};
+struct kernel_list {
+    char arch[32]; /* what the code is for */
+    int count;
+    struct kernel_layout *kernel; /* owned */
+};
+void kernel_list_release(struct kernel_list *l); /* accepts a zeroed struct */
+
 struct launch_arg {
     const void *bytes; /* borrowed; the value as the kernel's parameter has it */
     size_t size;
@@ -138,6 +153,11 @@ struct backend {
      * apart by all that changes their result. "" where the vendor's code is no text. */
     void (*classes)(const void *code, size_t size, const char *entry, char *ret_text,
                     size_t room);
+    /* The kernels of a code object in any form that `load` takes. Needs no device; any bytes are
+     * accepted as input. BACKEND_REFUSED says what is wrong with them. */
+    enum backend_status (*kernels)(const void *code, size_t size, struct kernel_list *ret_list,
+                                   struct backend_error *e);
+    const char *const *endings; /* of files with code, best first, NULL-ended: ".ptx" */
 
     /* How many devices of that kind there are; BACKEND_MISSING says why none and what to install.
      * `folder` is where the simulator's library lies. */

@@ -90,6 +90,11 @@ bool VN(vendor_runs)(const char *device_arch, const char *code_arch);
 void VN(vendor_classes)(const void *code, size_t size, const char *entry, char *ret_text,
                         size_t room);
 
+/* backend.h's `kernels` and `endings`. */
+enum backend_status VN(vendor_kernels)(const void *code, size_t size,
+                                       struct kernel_list *ret_list, struct backend_error *e);
+extern const char *const VN(vendor_endings)[];
+
 extern const struct library_search VN(vendor_runtime), VN(vendor_compiler);
 extern const char *const VN(vendor_environment)[];
 extern const struct toolchain VN(toolchain);

@@ -42,6 +42,9 @@ enum backend_status library_resolve(const struct library *l,
                                     const struct library_symbol *symbol, int count,
                                     void *ret_table, struct backend_error *e);
 
+/* A further kernel, zeroed but for its name; NULL without memory. */
+struct kernel_layout *kernel_list_add(struct kernel_list *l, const char *name, size_t size);
+
 /* Fills the error's line; returns `status`, for `return`. */
 enum backend_status backend_fail(struct backend_error *e, enum backend_status status,
                                  const char *format, ...) __attribute__((format(printf, 3, 4)));

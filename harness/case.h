@@ -18,7 +18,7 @@
  *   variant  one implementation of it as a kernel: naive, tiled
  *   case     family/variant plus a value for every parameter; its printed id is all there is to it */
 
-enum { CASE_PARAM_MAX = 24, CASE_TENSOR_MAX = 12, CASE_LAUNCH_MAX = 8, CASE_ARG_MAX = 24 };
+enum { CASE_PARAM_MAX = 24, CASE_TENSOR_MAX = 12, CASE_LAUNCH_MAX = 8, CASE_ARG_MAX = 48 };
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
@@ -51,6 +51,7 @@ struct case_mode {
     bool approximate; /* library functions may be replaced by the hardware's approximations */
 };
 
+struct casefile;
 struct family;
 struct variant;
 
@@ -66,6 +67,12 @@ struct case_id {
 
 /* --- what a case asks of a device ------------------------------------------------------------ */
 
+/* |a - b| <= ulp * spacing + abs + rel * size, spacing and size at the larger of the two. */
+struct case_limit {
+    double ulp, abs, rel;
+    const char *reason;
+};
+
 enum tensor_role { TENSOR_IN, TENSOR_OUT, TENSOR_INOUT };
 
 struct case_tensor {
@@ -78,25 +85,30 @@ struct case_tensor {
     int axis;       /* the contracted dimension, see fill_tensor */
     bool zeroed;    /* OUT that the computation adds into: starts as zeros instead of poison */
     bool sequence;  /* dimension 0 is one step after the other, of one computation */
+    bool reference; /* OUT that is the wide answer to another one: recorded, not judged itself */
+    const struct case_limit *limit; /* OUT without a reference: how far apart two sides may be */
 };
 
-enum case_arg_kind { CASE_ARG_TENSOR, CASE_ARG_I32, CASE_ARG_I64, CASE_ARG_F32 };
+enum case_arg_kind { CASE_ARG_TENSOR, CASE_ARG_I32, CASE_ARG_I64, CASE_ARG_F32, CASE_ARG_BITS };
 
 struct case_arg {
     enum case_arg_kind kind;
     int tensor; /* CASE_ARG_TENSOR: index into case_plan.tensor */
     int64_t i;
     float f;
+    uint64_t bits; /* CASE_ARG_BITS: `bytes` of them, little-endian */
+    int bytes;
 };
 
 struct case_launch {
-    char entry[64]; /* the extern "C" name of the kernel */
+    char entry[256]; /* the extern "C" name of the kernel */
     uint32_t grid[3], block[3];
     uint32_t shared; /* dynamic shared memory in bytes */
     int n_arg;
     struct case_arg arg[CASE_ARG_MAX];
 };
 
+/* A block of {0,0,0}: what the binary says (case files). */
 /* Everything needed to run a case, derived from its id alone. Launches run in order. */
 struct case_plan {
     int n_tensor, n_launch;
@@ -163,6 +175,8 @@ struct case_model {
 
 struct family {
     const char *name, *summary;
+    const char *path; /* of a case file: stands in ids for family/variant; NULL: built in */
+    const struct casefile *file; /* with `path` */
     const struct param *params;
     const struct variant *variants;  /* ends with a NULL name */
     const struct suite_row *suites;  /* ends with a NULL tag */
@@ -173,7 +187,8 @@ struct family {
     enum err (*plan)(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e);
 
     /* Computes the reference of output tensor `which` (index into plan->tensor) from the input
-     * bits: `input[i]` belongs to plan->tensor[i], NULL for OUT. `threads` >= 1. The result does
+     * bits: `input[i]` belongs to plan->tensor[i], NULL for OUT; for an OUT that is `reference`,
+     * what the device made of it. An output that has no reference leaves `ret_oracle` zeroed. `threads` >= 1. The result does
      * not depend on `threads`. `ret_oracle` is initialised by the callee. */
     enum err (*oracle)(const struct case_id *id, const struct case_plan *plan,
                        const struct tensor *const *input, int which, int threads,

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "caseid.h"
+#include "casekernel.h"
 #include "codestore.h"
 
 struct casecode_entry {
@@ -13,6 +14,9 @@ struct casecode_entry {
     const struct family *family;
     const char *source;
     struct case_mode mode;
+    struct casekernel kernel; /* of a case file: what it asks for, what is there */
+    struct kernel_list list;  /* owned */
+    struct casekernel_triton triton;
     enum record_status status;
     char reason[700];
     struct code code; /* owned */
@@ -38,26 +42,86 @@ static void toolchain_probe(struct casecode *c)
                                        sizeof library, &other) == BACKEND_OK;
 }
 
+static void entry_fail(struct casecode_entry *n, enum record_status status, const char *reason)
+{
+    n->status = status;
+    snprintf(n->reason, sizeof n->reason, "%.699s", reason);
+}
+
+static void request_build(struct casecode *c, struct build_request *r, struct casecode_entry *n)
+{
+    struct backend_error words = {0};
+    enum backend_status s = c->backend->toolchain->build(r, &n->code, &words);
+    n->status = RECORD_OK;
+    if (s)
+        entry_fail(n, s == BACKEND_MISSING ? RECORD_SKIPPED : RECORD_BUILD_FAILED, words.text);
+}
+
+static struct fp_mode mode_of(const struct case_mode *m)
+{
+    return (struct fp_mode){m->contract, m->flush, m->exact_div, m->exact_sqrt, m->approximate};
+}
+
 static void entry_build(struct casecode *c, const struct case_id *id, struct casecode_entry *n)
 {
     struct source_file header;
     struct errinfo e = {0};
-    struct build_request r = {.arch = c->arch, .n_header = 1, .header = &header};
-    struct backend_error words = {0};
-    const struct case_mode *m = &id->mode;
-    r.mode =
-        (struct fp_mode){m->contract, m->flush, m->exact_div, m->exact_sqrt, m->approximate};
-    if (codestore_source(id->family, id->variant, &r.source, &header, &e)) {
-        n->status = RECORD_BUILD_FAILED;
-        snprintf(n->reason, sizeof n->reason, "%s", e.text);
+    struct build_request r = {
+        .arch = c->arch, .n_header = 1, .header = &header, .mode = mode_of(&id->mode)};
+    if (codestore_source(id->family, id->variant, &r.source, &header, &e))
+        entry_fail(n, RECORD_BUILD_FAILED, e.text);
+    else
+        request_build(c, &r, n);
+}
+
+/* --- case files ------------------------------------------------------------------------------
+ */
+
+static void file_compile(struct casecode *c, const struct case_id *id, struct casecode_entry *n)
+{
+    struct source_file header;
+    struct errinfo e = {0};
+    const char *options = n->kernel.options;
+    struct build_request r = {.arch = c->arch,
+                              .header = &header,
+                              .mode = mode_of(&id->mode),
+                              .n_option = options[0] != 0,
+                              .option = &options};
+    if (casekernel_source(id, &n->kernel, &r.source, &r.n_header, &header, &e)) {
+        entry_fail(n, RECORD_BUILD_FAILED, e.text);
         return;
     }
-    enum backend_status s = c->backend->toolchain->build(&r, &n->code, &words);
-    n->status = s == BACKEND_OK        ? RECORD_OK
-                : s == BACKEND_MISSING ? RECORD_SKIPPED
-                                       : RECORD_BUILD_FAILED;
-    if (s)
-        snprintf(n->reason, sizeof n->reason, "%.699s", words.text);
+    request_build(c, &r, n);
+    free((char *)(uintptr_t)r.source.text);
+}
+
+/* The kernels in it. What a real device's own compiler takes need not be understood here. */
+static void file_list(struct casecode *c, struct casecode_entry *n)
+{
+    struct backend_error words = {0};
+    if (c->backend->kernels(n->code.bytes, n->code.size, &n->list, &words))
+        memset(&n->list, 0, sizeof n->list);
+}
+
+static void file_fill(struct casecode *c, const struct case_id *id, struct casecode_entry *n)
+{
+    struct errinfo e = {0};
+    if (n->kernel.binary) {
+        if (casekernel_binary(id, c->backend, &n->kernel, &n->code, &n->triton, &e))
+            entry_fail(n, RECORD_BUILD_FAILED, e.text);
+    } else if (c->which == RUN_CODE_GOLDEN) {
+        entry_fail(n, RECORD_SKIPPED, "no code of case files is kept: it is compiled by the "
+                                      "compilers of this machine (--code auto)");
+    } else {
+        if (!c->probed)
+            toolchain_probe(c);
+        if (c->toolchain)
+            file_compile(c, id, n);
+        else
+            entry_fail(n, RECORD_SKIPPED, c->probe_words);
+    }
+    if (n->status == RECORD_OK)
+        file_list(c, n);
 }
 
 static void entry_load(struct casecode *c, const struct case_id *id, struct casecode_entry *n)
@@ -93,16 +157,18 @@ static void entry_fill(struct casecode *c, const struct case_id *id, struct case
     }
 }
 
-static struct casecode_entry *entry_find(struct casecode *c, const struct case_id *id)
+static struct casecode_entry *entry_find(struct casecode *c, const struct case_id *id,
+                                         const struct casekernel *k)
 {
     for (struct casecode_entry *n = c->entry; n; n = n->next)
         if (n->family == id->family && !strcmp(n->source, id->variant->source) &&
-            !memcmp(&n->mode, &id->mode, sizeof n->mode))
+            !memcmp(&n->mode, &id->mode, sizeof n->mode) && !memcmp(&n->kernel, k, sizeof *k))
             return n;
     return NULL;
 }
 
-static struct casecode_entry *entry_add(struct casecode *c, const struct case_id *id)
+static struct casecode_entry *entry_add(struct casecode *c, const struct case_id *id,
+                                        const struct casekernel *k)
 {
     struct casecode_entry *n = calloc(1, sizeof *n);
     if (!n)
@@ -110,14 +176,26 @@ static struct casecode_entry *entry_add(struct casecode *c, const struct case_id
     n->family = id->family;
     n->source = id->variant->source;
     n->mode = id->mode;
+    memcpy(&n->kernel, k, sizeof *k);
     n->next = c->entry;
     c->entry = n;
     return n;
 }
 
+/* What a case file asks for; zeroed for a built-in case. */
+static enum err kernel_of(const struct casecode *c, const struct case_id *id,
+                          struct casekernel *ret_kernel, struct errinfo *e)
+{
+    memset(ret_kernel, 0, sizeof *ret_kernel);
+    return id->family->file ? casekernel_describe(id, c->backend, ret_kernel, e) : ERR_OK;
+}
+
 bool casecode_put(struct casecode *c, const struct case_id *id, const struct code *code)
 {
-    struct casecode_entry *n = entry_add(c, id);
+    struct casekernel k;
+    if (kernel_of(c, id, &k, NULL) || k.binary) /* which is read in no time */
+        return true;
+    struct casecode_entry *n = entry_add(c, id, &k);
     if (!n)
         return false;
     n->code.bytes = malloc(code->size + 1);
@@ -128,24 +206,47 @@ bool casecode_put(struct casecode *c, const struct case_id *id, const struct cod
     memcpy(n->code.bytes, code->bytes, code->size);
     n->code.size = code->size;
     memcpy(n->code.version, code->version, sizeof code->version);
+    if (id->family->file)
+        file_list(c, n);
     return true;
 }
 
-enum record_status casecode_get(struct casecode *c, const struct case_id *id,
-                                const struct code **ret_code, char *ret_reason, size_t size)
+/* The code, and launches that fit it. */
+static enum record_status entry_fit(const struct casecode_entry *n, const struct case_id *id,
+                                    struct case_plan *plan, char *ret_reason, size_t size)
 {
-    struct casecode_entry *n = entry_find(c, id);
+    struct errinfo e = {0};
+    if (n->status || !id->family->file || !casekernel_fit(id, &n->list, &n->triton, plan, &e))
+        return n->status;
+    snprintf(ret_reason, size, "%s", e.text);
+    return RECORD_BUILD_FAILED;
+}
+
+enum record_status casecode_get(struct casecode *c, const struct case_id *id,
+                                struct case_plan *plan, const struct code **ret_code,
+                                char *ret_reason, size_t size)
+{
+    struct casekernel k;
+    struct errinfo e = {0};
+    if (kernel_of(c, id, &k, &e)) {
+        snprintf(ret_reason, size, "%s", e.text);
+        return RECORD_SKIPPED;
+    }
+    struct casecode_entry *n = entry_find(c, id, &k);
     if (!n) {
-        n = entry_add(c, id);
+        n = entry_add(c, id, &k);
         if (!n) {
             snprintf(ret_reason, size, "out of memory");
             return RECORD_SKIPPED;
         }
-        entry_fill(c, id, n);
+        if (id->family->file)
+            file_fill(c, id, n);
+        else
+            entry_fill(c, id, n);
     }
     *ret_code = &n->code;
     snprintf(ret_reason, size, "%s", n->reason);
-    return n->status;
+    return entry_fit(n, id, plan, ret_reason, size);
 }
 
 void casecode_release(struct casecode *c)
@@ -154,6 +255,7 @@ void casecode_release(struct casecode *c)
         struct casecode_entry *n = c->entry;
         c->entry = n->next;
         code_release(&n->code);
+        kernel_list_release(&n->list);
         free(n);
     }
     memset(c, 0, sizeof *c);

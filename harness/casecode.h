@@ -25,11 +25,12 @@ struct casecode {
     struct casecode_entry *entry; /* owned, a list */
 };
 
-/* The code for a case, owned by `c`. Anything but RECORD_OK comes with the reason: BUILD_FAILED
+/* The code for a case, owned by `c`; launches of a case file are completed in `plan` by what
+ * the code says (casekernel_fit). Anything but RECORD_OK comes with the reason: BUILD_FAILED
  * (the compiler refused, or the kept code is stale or damaged) or SKIPPED (nothing here can
  * make it). A failure is remembered like a success. */
 enum record_status casecode_get(struct casecode *c, const struct case_id *id,
-                                const struct code **ret_code, char *ret_reason, size_t size);
+                                struct case_plan *plan, const struct code **ret_code, char *ret_reason, size_t size);
 
 /* Code that was made before, for the same file and mode: a copy is kept, and casecode_get gives
  * it. False: out of memory. */

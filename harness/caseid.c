@@ -257,28 +257,57 @@ static enum err standards_set(struct case_id *id, struct errinfo *e)
     return ERR_OK;
 }
 
+static enum err values_parse(struct cursor *c, struct case_id *id, struct errinfo *e)
+{
+    bool given[CASE_PARAM_MAX + COMMON_COUNT] = {false};
+    TRY(standards_set(id, e));
+    if (*c->at && *c->at != ':')
+        return err_set(e, ERR_USAGE,
+                       "':' must stand before the parameters (column %d of '%.80s')",
+                       position(c), c->text);
+    while (*c->at) {
+        c->at++;
+        if (!*c->at && c->at[-1] == ':')
+            break;
+        TRY(assignment_parse(c, id, given, e));
+    }
+    return ERR_OK;
+}
+
+static enum err length_check(const char *text, struct errinfo *e)
+{
+    if (strlen(text) >= CASEID_TEXT_MAX)
+        return err_set(e, ERR_USAGE, "a case id of %zu characters: at most %d are possible",
+                       strlen(text), CASEID_TEXT_MAX - 1);
+    return ERR_OK;
+}
+
 enum err caseid_parse(const char *text, struct case_id *ret_id, struct errinfo *e)
 {
     struct cursor c = {text, text};
     struct case_id id;
-    bool given[CASE_PARAM_MAX + COMMON_COUNT] = {false};
     memset(&id, 0, sizeof id); /* padding too: ids are compared as bytes */
-    if (strlen(text) >= CASEID_TEXT_MAX)
-        return err_set(e, ERR_USAGE, "a case id of %zu characters: at most %d are possible",
-                       strlen(text), CASEID_TEXT_MAX - 1);
+    TRY(length_check(text, e));
     TRY(family_parse(&c, &id, e));
     TRY(variant_parse(&c, &id, e));
-    TRY(standards_set(&id, e));
-    if (*c.at && *c.at != ':')
-        return err_set(e, ERR_USAGE,
-                       "':' must stand before the parameters (column %d of '%.80s')",
-                       position(&c), text);
-    while (*c.at) {
-        c.at++;
-        if (!*c.at && c.at[-1] == ':')
-            break;
-        TRY(assignment_parse(&c, &id, given, e));
-    }
+    TRY(values_parse(&c, &id, e));
+    memcpy(ret_id, &id, sizeof id);
+    return ERR_OK;
+}
+
+enum err caseid_parse_values(const struct family *f, const char *text, const char *values,
+                             struct case_id *ret_id, struct errinfo *e)
+{
+    struct cursor c = {text, values};
+    struct case_id id;
+    memset(&id, 0, sizeof id);
+    TRY(length_check(text, e));
+    id.family = f;
+    id.variant = f->variants;
+    TRY(values_parse(&c, &id, e));
+    char canonical[CASEID_TEXT_MAX + 1];
+    caseid_print(&id, canonical);
+    TRY(length_check(canonical, e));
     memcpy(ret_id, &id, sizeof id);
     return ERR_OK;
 }
@@ -293,7 +322,8 @@ static void real_print(double v, char *ret_text, size_t size)
     }
 }
 
-static void value_print(const struct param *p, union param_value v, char *ret_text, size_t size)
+void caseid_print_value(const struct param *p, union param_value v, char *ret_text,
+                        size_t size)
 {
     switch (p->kind) {
     case PARAM_INT:
@@ -321,13 +351,15 @@ void caseid_print(const struct case_id *id, char *ret_text)
 {
     char word[WORD_MAX_];
     size_t room = CASEID_TEXT_MAX;
-    size_t used =
-        (size_t)snprintf(ret_text, room, "%s/%s:", id->family->name, id->variant->name);
+    size_t used = (size_t)(id->family->path
+                               ? snprintf(ret_text, room, "%s:", id->family->path)
+                               : snprintf(ret_text, room, "%s/%s:", id->family->name,
+                                          id->variant->name));
     for (int i = 0; id->family->params[i].name && used < room; i++) {
         const struct param *p = &id->family->params[i];
         if (p->quiet && value_is_standard(p, id->value[i]))
             continue;
-        value_print(p, id->value[i], word, sizeof word);
+        caseid_print_value(p, id->value[i], word, sizeof word);
         used += (size_t)snprintf(ret_text + used, room - used, "%s=%s,", p->name, word);
     }
     if (used < room)

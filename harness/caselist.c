@@ -7,10 +7,15 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "casefile.h"
+
 enum { EXPANSION_MAX = 1 << 14, TAG_MAX = 32 };
 
 void caselist_release(struct caselist *l)
 {
+    if (l->files)
+        casefiles_release(l->files);
+    free(l->files);
     free(l->id);
     memset(l, 0, sizeof *l);
 }
@@ -225,10 +230,13 @@ static bool filter_takes(const struct filter *f, const struct case_id *id)
 static enum err row_take(void *context, const char *text, struct errinfo *e)
 {
     struct suite_walk *w = context;
-    char whole[CASEID_TEXT_MAX];
+    const struct family *f = w->family;
+    char whole[2 * CASEID_TEXT_MAX];
     struct case_id id;
-    snprintf(whole, sizeof whole, "%s/%s", w->family->name, text);
-    enum err code = caseid_parse(whole, &id, e);
+    snprintf(whole, sizeof whole, "%s%s%s", f->path ? f->path : f->name, f->path ? "" : "/",
+             text);
+    enum err code = f->path ? caseid_parse_values(f, whole, whole + strlen(f->path), &id, e)
+                            : caseid_parse(whole, &id, e);
     if (code)
         return err_context(e, code, "suite row '%.80s'", whole);
     w->seen++;
@@ -242,10 +250,10 @@ static enum err suites_take(struct builder *l, const struct filter *f, const cha
                             struct errinfo *e)
 {
     struct suite_walk w = {l, f, NULL, 0, 0};
-    for (int i = 0; case_families[i]; i++) {
-        w.family = case_families[i];
-        if (f->family && f->family != w.family)
-            continue;
+    const struct family *const one[] = {f->family, NULL};
+    const struct family *const *families = f->family ? one : case_families;
+    for (int i = 0; families[i]; i++) {
+        w.family = families[i];
         for (const struct suite_row *r = w.family->suites; r->tag; r++) {
             struct expansion x = {row_take, &w, EXPANSION_MAX};
             if (tags_meet(r->tag, f->tags))
@@ -284,16 +292,52 @@ static enum err pattern_split(const char *pattern, char ret_positive[CASEID_TEXT
     return ERR_OK;
 }
 
+static enum err files_of(struct builder *l, struct casefiles **ret_files, struct errinfo *e)
+{
+    if (!l->list.files)
+        l->list.files = calloc(1, sizeof *l->list.files);
+    if (!l->list.files)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    *ret_files = l->list.files;
+    return ERR_OK;
+}
+
 /* An exact id must also make sense as a whole: its plan says. */
 static enum err exact_take(struct builder *l, const char *text, struct errinfo *e)
 {
     struct case_id id;
     struct case_plan plan;
-    TRY(caseid_parse(text, &id, e));
+    struct casefiles *files = NULL;
+    TRY(files_of(l, &files, e));
+    TRY(casefiles_parse_id(files, text, &id, e));
     enum err code = id.family->plan(&id, &plan, e);
     if (code)
         return err_context(e, code, "%.200s", text);
     return builder_add(l, &id, e);
+}
+
+/* A case file: its suites, an exact id of it, or its suites with exclusions. */
+static enum err file_take(struct builder *l, const char *positive, const char *pattern,
+                          struct filter *f, struct errinfo *e)
+{
+    struct casefiles *files = NULL;
+    const struct casefile *file;
+    size_t n = casefile_path_length(positive);
+    if (positive[n] && !f->n_without)
+        return exact_take(l, pattern, e);
+    if (positive[n])
+        return err_set(e, ERR_USAGE, "'%.120s': exclusions go with %.*s alone", pattern, (int)n,
+                       positive);
+    TRY(files_of(l, &files, e));
+    TRY(casefiles_get(files, positive, n, &file, e));
+    f->family = &file->family;
+    return suites_take(l, f, pattern, e);
+}
+
+static bool has_ending(const char *text, const char *ending)
+{
+    size_t n = strlen(text), k = strlen(ending);
+    return n >= k && !strcmp(text + n - k, ending);
 }
 
 struct selection {
@@ -308,6 +352,11 @@ static enum err pattern_take(void *context, const char *pattern, struct errinfo 
     char positive[CASEID_TEXT_MAX];
     TRY(pattern_split(pattern, positive, &f, e));
 
+    if (casefile_path_length(positive))
+        return file_take(s->list, positive, pattern, &f, e);
+    if (has_ending(positive, ".yaml") || has_ending(positive, ".yml"))
+        return err_set(e, ERR_USAGE, "'%.120s': the name of a case file ends in .case.yaml",
+                       positive);
     if (strpbrk(positive, "*?["))
         f.glob = positive;
     else if (*positive || !f.n_without) {

@@ -10,6 +10,7 @@
 
 #include "caseid.h"
 #include "caserunagain.h"
+#include "casekernel.h"
 #include "child.h"
 #include "codestore.h"
 #include "poison.h"
@@ -82,13 +83,18 @@ static bool make_inputs(struct caserun *r)
     return err ? caserun_fail(r, RECORD_SKIPPED, "%s", e.text) : true;
 }
 
+static const char *code_name(const struct case_id *id)
+{
+    return id->family->path ? id->family->path : id->variant->source;
+}
+
 static bool take_code(struct caserun *r)
 {
     const struct code *code = NULL;
     struct record_case *c = &r->result->c;
     struct backend_error e = {0};
-    phase_set(r, "getting the code of %s", r->id->variant->source);
-    c->status = casecode_get(r->place->code, r->id, &code, c->reason, sizeof c->reason);
+    phase_set(r, "getting the code of %s", code_name(r->id));
+    c->status = casecode_get(r->place->code, r->id, &r->plan, &code, c->reason, sizeof c->reason);
     if (code) {
         snprintf(c->compiler, sizeof c->compiler, "%s", code->version);
         snprintf(c->options, sizeof c->options, "%.255s", code->options ? code->options : "");
@@ -97,7 +103,7 @@ static bool take_code(struct caserun *r)
     if (c->status)
         return false;
     bytes_digest(code->bytes, code->size, c->code_digest);
-    phase_set(r, "loading the code of %s", r->id->variant->source);
+    phase_set(r, "loading the code of %s", code_name(r->id));
     enum backend_status s =
         r->place->backend->load(r->place->device, code->bytes, code->size, &e);
     return s ? device_fail(r, s, "loading the code", &e) : true;
@@ -132,6 +138,7 @@ union arg_value {
     int32_t i32;
     int64_t i64;
     float f32;
+    uint64_t bits;
 };
 
 static void arg_make(const struct caserun *r, const struct case_arg *a, union arg_value *v,
@@ -154,6 +161,10 @@ static void arg_make(const struct caserun *r, const struct case_arg *a, union ar
     case CASE_ARG_F32:
         v->f32 = a->f;
         ret_arg->size = sizeof v->f32;
+        break;
+    case CASE_ARG_BITS:
+        v->bits = a->bits;
+        ret_arg->size = (size_t)a->bytes;
         break;
     }
 }
@@ -286,8 +297,13 @@ void caserun_describe(const struct case_id *id, struct record_case *ret_case)
     memset(ret_case, 0, sizeof *ret_case);
     caseid_print(id, ret_case->id);
     caseid_print_mode(&id->mode, ret_case->mode);
-    if (codestore_source_digest(id->family, id->variant, ret_case->source_digest, NULL))
+    if (id->family->file) {
+        casekernel_digest(id, ret_case->source_digest);
+        snprintf(ret_case->case_digest, sizeof ret_case->case_digest, "%s",
+                 id->family->file->digest);
+    } else if (codestore_source_digest(id->family, id->variant, ret_case->source_digest, NULL)) {
         ret_case->source_digest[0] = 0;
+    }
 }
 
 static bool run_steps(struct caserun *r)

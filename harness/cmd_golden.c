@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "caseid.h"
+#include "casefile.h"
 #include "command.h"
 #include "golden.h"
 #include "judge.h"
@@ -96,13 +96,22 @@ static enum err add_check(const struct options *o, const char *today, struct err
     return ERR_OK;
 }
 
+static enum err canonical(const char *word, char *ret_text, struct errinfo *e)
+{
+    struct case_id id;
+    struct casefiles files = {0};
+    enum err err = casefiles_parse_id(&files, word, &id, e);
+    if (!err)
+        caseid_print(&id, ret_text);
+    casefiles_release(&files);
+    return err;
+}
+
 static enum err add_from(struct record *r, const struct options *o, const char *today,
                          struct errinfo *e)
 {
-    struct case_id id;
     char text[CASEID_TEXT_MAX], path[PATH_MAX + 16];
-    TRY(caseid_parse(o->word[2], &id, e));
-    caseid_print(&id, text);
+    TRY(canonical(o->word[2], text, e));
     int runs = record_run_count(r);
     if (!runs)
         return err_set(e, ERR_FORMAT, "%s has no runs in it", o->word[1]);

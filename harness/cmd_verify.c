@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "casefile.h"
 #include "command.h"
 #include "judge.h"
 #include "session.h"
@@ -9,6 +10,8 @@
 static bool names_record(const char *word)
 {
     size_t n = strlen(word);
+    if (casefile_path_length(word))
+        return false;
     return (n > 3 && !strcmp(word + n - 3, ".h5")) || access(word, R_OK) == 0;
 }
 

@@ -2,15 +2,17 @@
 #include "compare.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "caseid.h"
+#include "casefile.h"
 #include "diagnose.h"
 #include "poison.h"
+#include "ulp.h"
 #include "verdict.h"
 
 /* One comparison under way. */
@@ -19,6 +21,7 @@ struct job {
     const struct compare_options *options;
     struct finding_sides sides;
     int threads;
+    struct casefiles files; /* owned: those that ids name */
 };
 
 /* One case of it: everything owned here is released by case_release. */
@@ -51,6 +54,27 @@ static enum err unit_inputs(struct unit *u, struct errinfo *e)
 
 /* --- what must agree before numbers can be compared ------------------------------------------
  */
+
+/* A case file may have changed since, or between two records. */
+static enum err check_casefile(const struct job *j, const struct unit *u,
+                               const struct finding *f, struct errinfo *e)
+{
+    const struct casefile *file = u->id.family->file;
+    if (!file)
+        return ERR_OK;
+    if (j->b && strcmp(f->a.case_digest, f->b.case_digest))
+        return err_set(e, ERR_FORMAT,
+                       "%s and %s were made with different versions of %.200s (%.8s, %.8s): run "
+                       "both again with one version",
+                       j->a->path, j->b->path, file->path, f->a.case_digest, f->b.case_digest);
+    if (strcmp(file->digest, f->a.case_digest))
+        return err_set(e, ERR_FORMAT,
+                       "%.200s (%.8s) has changed since %s was made (%.8s): run it again, or take "
+                       "the file back",
+                       file->path, file->digest, j->a->path[0] ? j->a->path : "the record",
+                       f->a.case_digest);
+    return ERR_OK;
+}
 
 static enum err check_inputs(const struct job *j, const struct unit *u, const struct finding *f,
                              struct errinfo *e)
@@ -130,6 +154,8 @@ static void fill_element(struct finding_element *x, const struct tensor *a,
         x->b = tensor_bits(b, x->index);
         x->value_b = tensor_value(b, x->index);
     }
+    if (!o->value)
+        return;
     x->value = o->value[x->index];
     x->tail = o->tail[x->index];
     x->bound = o->bound[x->index];
@@ -152,6 +178,62 @@ static void choose_elements(struct finding_out *o, const struct tensor *a,
     }
     fill_element(&o->worst, a, b, oracle, worst);
     fill_element(&o->first, a, b, oracle, first);
+}
+
+/* How many elements are further apart than the limits allow; -1 without limits. */
+static int64_t count_beyond(const struct tensor *a, const struct tensor *b,
+                            const struct case_limit *l)
+{
+    int64_t beyond = 0;
+    for (int64_t i = 0; l && b && i < a->count; i++) {
+        double x = tensor_value(a, i), y = tensor_value(b, i), size = fmax(fabs(x), fabs(y));
+        if (isnan(x) || isnan(y) || isinf(size))
+            beyond += !(isnan(x) && isnan(y)) && x != y;
+        else
+            beyond += fabs(x - y) > l->ulp * ulp_size(a->dtype, size) + l->abs + l->rel * size;
+    }
+    return l ? beyond : -1;
+}
+
+/* What the two sides' references differ by is an error of the reference. */
+static void oracle_widen(struct oracle *o, const struct oracle *other)
+{
+    for (int64_t i = 0; i < o->count; i++) {
+        double apart = fabs(o->value[i] - other->value[i]);
+        if (isnan(o->value[i]) && isnan(other->value[i]))
+            continue;
+        if (o->value[i] == other->value[i])
+            continue;
+        o->error[i] += apart;
+        o->bound[i] = isfinite(apart) ? o->bound[i] + apart : INFINITY;
+    }
+}
+
+/* The reference of output `which`. Where kernels made it, it is A's, and B's says how far it can
+ * be trusted. */
+static enum err output_oracle(const struct job *j, struct unit *u, const struct finding *f,
+                              int which, const struct tensor **input, struct oracle *ret_oracle,
+                              struct errinfo *e)
+{
+    const struct case_plan *p = &u->plan;
+    const struct family *family = u->id.family;
+    struct oracle other = {0};
+    bool recorded = false;
+    for (int i = 0; i < p->n_tensor; i++)
+        if (p->tensor[i].reference) {
+            recorded = true;
+            TRY(expect_out(j->a, f->id, &p->tensor[i], u->out_a, u->n_a, &input[i], e));
+        }
+    TRY(family->oracle(&u->id, p, input, which, j->threads, ret_oracle, e));
+    if (!recorded || !j->b || !ret_oracle->value)
+        return ERR_OK;
+    for (int i = 0; i < p->n_tensor; i++)
+        if (p->tensor[i].reference)
+            TRY(expect_out(j->b, f->id, &p->tensor[i], u->out_b, u->n_b, &input[i], e));
+    TRY(family->oracle(&u->id, p, input, which, j->threads, &other, e));
+    oracle_widen(ret_oracle, &other);
+    oracle_release(&other);
+    return ERR_OK;
 }
 
 static enum err draw_output(const struct tensor *a, const struct tensor *b,
@@ -184,15 +266,19 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
         if (u->input[i].data)
             input[i] = &u->input[i];
     struct oracle oracle = {0};
-    TRY(u->id.family->oracle(&u->id, &u->plan, input, which, j->threads, &oracle, e));
+    enum err err = output_oracle(j, u, f, which, input, &oracle, e);
     uint64_t poison = poison_sign(want->dtype, f->a.unwritten + f->b.unwritten);
-    enum err err = stats_compute(a, b, &oracle, poison, j->threads, &o->stats, e);
+    const struct oracle *judge = oracle.value ? &oracle : NULL;
+    o->beyond = judge ? -1 : count_beyond(a, b, want->limit);
+    if (!err)
+        err = stats_compute(a, b, judge, poison, j->threads, &o->stats, e);
     if (!err) {
         choose_elements(o, a, b, &oracle);
         verdict_output(f, o);
         const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle, f};
-        err = diagnose_output(&d, o, e);
-        if (!err && j->options->charts)
+        if (judge)
+            err = diagnose_output(&d, o, e);
+        if (!err && judge && j->options->charts)
             err = draw_output(a, b, &oracle, want->sequence, o, e);
         if (!err && j->options->known)
             known_output(j->options->known, &j->sides, f, a, b, o);
@@ -230,24 +316,28 @@ static enum err compare_outputs(const struct job *j, struct unit *u, struct find
     if (!f->out)
         return err_set(e, ERR_NOMEM, "out of memory while comparing %s", f->id);
     for (int i = 0; i < u->plan.n_tensor; i++)
-        if (u->plan.tensor[i].role != TENSOR_IN)
+        if (u->plan.tensor[i].role != TENSOR_IN && !u->plan.tensor[i].reference)
             TRY(compare_output(j, u, i, f, e));
     return ERR_OK;
 }
 
-static enum err compare_tensors(const struct job *j, struct unit *u, int64_t at_a, int64_t at_b,
+static enum err compare_tensors(struct job *j, struct unit *u, int64_t at_a, int64_t at_b,
                                 struct finding *f, struct errinfo *e)
 {
-    enum err err = caseid_parse(f->id, &u->id, e);
+    enum err err = casefiles_parse_id(&j->files, f->id, &u->id, e);
     if (err)
-        return err_context(e, ERR_FORMAT, "%s: case %s", j->a->path, f->id);
+        return err_context(e, ERR_FORMAT, "%s: case %.200s%s", j->a->path, f->id,
+                           casefile_path_length(f->id) ? ": its case file must be where this "
+                                                         "command runs"
+                                                       : "");
+    TRY(check_casefile(j, u, f, e));
     TRY(record_read_outs(j->a->record, j->a->run, at_a, &u->n_a, u->out_a, e));
     if (j->b)
         TRY(record_read_outs(j->b->record, j->b->run, at_b, &u->n_b, u->out_b, e));
     return compare_outputs(j, u, f, e);
 }
 
-static enum err compare_case(const struct job *j, int64_t at_a, int64_t at_b, struct finding *f,
+static enum err compare_case(struct job *j, int64_t at_a, int64_t at_b, struct finding *f,
                              struct errinfo *e)
 {
     TRY(record_read_case(j->a->record, j->a->run, at_a, &f->a, e));
@@ -364,7 +454,7 @@ static void tally_add(struct finding_tally *t, const struct finding *f)
     t->failing += verdict_fails(f->verdict, t->strict);
 }
 
-static enum err compare_all(const struct job *j, compare_sink *sink, void *context,
+static enum err compare_all(struct job *j, compare_sink *sink, void *context,
                             struct finding_tally *tally, struct errinfo *e)
 {
     const char *only = j->options->only;
@@ -411,7 +501,10 @@ enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
         j.threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     compare_sides(a, b, &j.sides);
     struct finding_tally tally = {.strict = o->strict};
-    TRY(compare_all(&j, sink, context, &tally, e));
+    enum err err = compare_all(&j, sink, context, &tally, e);
+    casefiles_release(&j.files);
+    if (err)
+        return err;
     clock_gettime(CLOCK_MONOTONIC, &end);
     tally.seconds =
         (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);

@@ -38,6 +38,8 @@ struct finding_out {
     enum verdict verdict;
     char reason[512]; /* the sentence: what, whose, where */
     struct output_stats stats;
+    int64_t beyond; /* without a reference: elements further apart than the limits; -1: there
+                       are no limits */
     int n_claim; /* causes, the primary one first; 0 when there is nothing to explain */
     struct cause_claim claim[CAUSE_CLAIMS_MAX];
     struct finding_element worst,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "caseid.h"
+#include "casefile.h"
 #include "text.h"
 
 /* --- values ----------------------------------------------------------------------------------
@@ -41,7 +41,8 @@ bool known_text_valid(const char *text)
 
 static enum err set_case(struct known_entry *x, const char *text, struct errinfo *e)
 {
-    if (text[strcspn(text, "*?[")])
+    /* A case file's ids are taken as they stand: the file need not be here. */
+    if (text[strcspn(text, "*?[")] || casefile_path_length(text))
         return set_text(x->id, sizeof x->id, text, e);
     struct case_id id;
     TRY(caseid_parse(text, &id, e));

@@ -65,7 +65,7 @@ struct record_case {
     enum record_status status;
     char reason[768]; /* why not ok; "" if ok */
     char mode[64];
-    char source_digest[33], input_digest[33], code_digest[33]; /* "" where there is none */
+    char source_digest[33], case_digest[33], input_digest[33], code_digest[33]; /* "" where there is none */
     char compiler[64];                                         /* "NVRTC 13.0 (golden)" */
     char options[256];
     char marks[512]; /* modelled instructions with their bounds */
@@ -136,8 +136,9 @@ enum err record_create(const char *path, bool resume, bool replace, struct recor
 enum err record_add_run(struct record *r, const struct record_run *run, int *ret_run,
                         struct errinfo *e);
 
-/* Is this case of this run finished (resume)? */
-bool record_has_case(const struct record *r, int run, const char *id);
+/* Is this case of this run finished (resume), as the case file of that digest has it ("" for
+ * built-in cases)? */
+bool record_has_case(const struct record *r, int run, const char *id, const char *case_digest);
 
 /* Stores a finished case durably; `ordinal` is its place in the selection: packing sorts by it.
  * A case that this run already has is replaced. A full disk is ERR_IO and leaves every earlier

@@ -19,6 +19,7 @@ struct folder_case {
     int64_t ordinal; /* place in the selection */
     uint64_t hash;   /* XXH3-64 of the id */
     char *id;        /* owned */
+    char digest[33]; /* of its case file; "" for built-in cases */
     char *file;      /* owned; name in the folder, or NULL: in the finished record PATH */
     int64_t index;   /* of the case within its run of PATH */
     int base_run;    /* of PATH */

@@ -103,9 +103,10 @@ enum err record_add_run(struct record *r, const struct record_run *run, int *ret
     return ERR_OK;
 }
 
-bool record_has_case(const struct record *r, int run, const char *id)
+bool record_has_case(const struct record *r, int run, const char *id, const char *case_digest)
 {
-    return folder_find(&r->folder, run, id) >= 0;
+    int64_t i = folder_find(&r->folder, run, id);
+    return i >= 0 && !strcmp(r->folder.cases[i].digest, case_digest);
 }
 
 /* --- one case --- */
@@ -167,13 +168,14 @@ static enum err write_case(void *context, struct bytes *out, struct errinfo *e)
     return recordfile_close(file, w->path, e);
 }
 
-static enum err store_case(struct folder *f, int run, int64_t ordinal, const char *id,
+static enum err store_case(struct folder *f, int run, int64_t ordinal, const struct record_case *c,
                            struct errinfo *e)
 {
     char name[96];
-    folder_name(f, run, ordinal, id, name);
+    folder_name(f, run, ordinal, c->id, name);
     struct folder_case stored = {
-        .run = run, .ordinal = ordinal, .hash = folder_hash(id), .id = strdup(id)};
+        .run = run, .ordinal = ordinal, .hash = folder_hash(c->id), .id = strdup(c->id)};
+    snprintf(stored.digest, sizeof stored.digest, "%s", c->case_digest);
     stored.file = strdup(name);
     if (!stored.file) {
         free(stored.id);
@@ -200,7 +202,7 @@ enum err record_put_case(struct record *r, int run, int64_t ordinal,
     w.run = &r->folder.run[run].head;
     enum err err = folder_make_new(&r->folder, write_case, &w, &w.path, e);
     if (!err)
-        err = store_case(&r->folder, run, ordinal, mended.id, e);
+        err = store_case(&r->folder, run, ordinal, &mended, e);
     return err ? err_context(e, err, "%s: %s", r->folder.path, mended.id) : ERR_OK;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "casekernel.h"
 #include "runinfo.h"
 #include "worker.h"
 
@@ -40,6 +41,12 @@ static bool in_shard(const struct run_options *o, int64_t place)
     return o->shards == 0 || place % o->shards == o->shard - 1;
 }
 
+static bool is_finished(const struct run *r, const struct case_id *id, const char *text)
+{
+    return record_has_case(r->record, r->index, text,
+                           id->family->file ? id->family->file->digest : "");
+}
+
 /* The next case that is this shard's and not in the record; -1 at the end. */
 static int64_t next_place(struct run *r)
 {
@@ -48,7 +55,7 @@ static int64_t next_place(struct run *r)
         if (!in_shard(r->options, r->next))
             continue;
         caseid_print(&r->list->id[r->next], id);
-        if (!record_has_case(r->record, r->index, id))
+        if (!is_finished(r, &r->list->id[r->next], id))
             return r->next++;
     }
     return -1;
@@ -62,7 +69,7 @@ static void count_cases(struct run *r)
             continue;
         caseid_print(&r->list->id[i], id);
         r->total++;
-        r->done += record_has_case(r->record, r->index, id);
+        r->done += is_finished(r, &r->list->id[i], id);
     }
 }
 
@@ -249,6 +256,8 @@ static enum err run_all(struct run *r, int *ret_run, struct errinfo *e)
 {
     struct record_run info;
     TRY(first_worker(r, e));
+    const struct device_info *d = &r->worker[0].info;
+    TRY(casekernel_check(r->list, r->device->backend, d->arch, !d->simulated, e));
     runinfo_fill(r->device, &r->worker[0].info, r->options->shard, r->options->shards, &info);
     if (r->options->split) {
         size_t used = strlen(info.shard);

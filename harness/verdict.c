@@ -138,10 +138,28 @@ static bool distributions_differ(const struct output_stats *s)
     return bias > verdict_bias_effect * pooled && bias > verdict_bias_sigmas * error;
 }
 
+/* Two sides that differ, and nobody knows what is right. */
+static void judge_unknown(struct finding_out *o)
+{
+    const struct output_stats *s = &o->stats;
+    char more[120] = "";
+    bool within = o->beyond == 0;
+    if (o->beyond > 0)
+        snprintf(more, sizeof more, ", %" PRId64 " of them beyond the limits", o->beyond);
+    o->verdict = within ? VERDICT_WITHIN_LIMITS : VERDICT_DIFFERENT;
+    snprintf(o->reason, sizeof o->reason,
+             "%" PRId64 " of %" PRId64 " elements of %s differ, by at most %" PRIu64
+             " ULP%s; %sno reference says which side is right",
+             s->pair.count - s->pair.bits_equal, s->pair.count, o->name, s->pair.worst_ulp, more,
+             within ? "that is inside the limits; " : "");
+}
+
 static void judge_pair(struct finding_out *o)
 {
     const struct output_stats *s = &o->stats;
-    if (s->pair.bits_equal == s->pair.count) {
+    if (!s->has_reference && s->pair.bits_equal != s->pair.count) {
+        judge_unknown(o);
+    } else if (s->pair.bits_equal == s->pair.count) {
         o->verdict = VERDICT_SAME;
         snprintf(o->reason, sizeof o->reason, "all %" PRId64 " elements of %s are bit-equal",
                  s->pair.count, o->name);
@@ -164,6 +182,12 @@ static void judge_pair(struct finding_out *o)
 static void judge_single(struct finding_out *o)
 {
     const struct side_stats *s = &o->stats.a;
+    if (!o->stats.has_reference) {
+        o->verdict = VERDICT_MISTRUSTED;
+        snprintf(o->reason, sizeof o->reason,
+                 "%s has no reference: only a comparison of two sides can show a fault", o->name);
+        return;
+    }
     bool exact = s->correctly_rounded == s->count;
     o->verdict = exact ? VERDICT_SAME : VERDICT_EQUIVALENT;
     if (exact)

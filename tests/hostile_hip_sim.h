@@ -15,10 +15,10 @@ static inline int hostile_load(struct sim_memory *memory, const uint8_t *bytes, 
     char why[400];
     struct image image;
     struct codeobject object;
-    if (image_open(bytes, size, &image, why, sizeof why))
+    if (code_image_open(bytes, size, &image, why, sizeof why))
         return strlen(why) > 0 ? 1 : -1;
     int failed = codeobject_load(image.bytes, image.size, memory, &object, why, sizeof why);
-    image_release(&image);
+    code_image_release(&image);
     if (failed)
         return strlen(why) > 0 ? 1 : -1;
     for (int n = 0; n < object.n_kernel; n++) {

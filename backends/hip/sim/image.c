@@ -151,7 +151,7 @@ static int image_open_nested(const uint8_t *bytes, size_t size, int depth, struc
     return 0;
 }
 
-int image_open(const void *bytes, size_t size, struct image *ret, char *why, size_t why_size)
+int code_image_open(const void *bytes, size_t size, struct image *ret, char *why, size_t why_size)
 {
     *ret = (struct image){0};
     return image_open_nested(bytes, size, 0, ret, why, why_size);
@@ -211,7 +211,7 @@ static uint64_t extent(const uint8_t *head, size_t size)
     return 0;
 }
 
-int image_open_at(const void *address, struct image *ret, char *why, size_t why_size)
+int code_image_open_at(const void *address, struct image *ret, char *why, size_t why_size)
 {
     uint8_t head[4096];
     *ret = (struct image){0};
@@ -226,12 +226,12 @@ int image_open_at(const void *address, struct image *ret, char *why, size_t why_
         return refuse(why, why_size, "no memory for an image of %llu bytes",
                       (unsigned long long)size);
     size_t got = copy_mapped(copy, address, size);
-    int r = image_open(copy, got, ret, why, why_size);
+    int r = code_image_open(copy, got, ret, why, why_size);
     free(copy);
     return r;
 }
 
-void image_release(struct image *m)
+void code_image_release(struct image *m)
 {
     free(m->bytes);
     *m = (struct image){0};

@@ -13,12 +13,12 @@ struct image {
 };
 
 /* Copies the code object out of `bytes`. 0, else nonzero with one line in `why`. */
-int image_open(const void *bytes, size_t size, struct image *ret, char *why, size_t why_size);
+int code_image_open(const void *bytes, size_t size, struct image *ret, char *why, size_t why_size);
 
 /* The same when only the address is known: the size is read from the headers, and memory that
  * is not mapped is an error, not a crash. */
-int image_open_at(const void *address, struct image *ret, char *why, size_t why_size);
+int code_image_open_at(const void *address, struct image *ret, char *why, size_t why_size);
 
-void image_release(struct image *m); /* accepts a zeroed struct */
+void code_image_release(struct image *m); /* accepts a zeroed struct */
 
 #endif

@@ -55,19 +55,19 @@ int runtime_module_load(struct runtime *r, const void *bytes, size_t size,
 {
     char why[400];
     struct image image;
-    if (size ? image_open(bytes, size, &image, why, sizeof why)
-             : image_open_at(bytes, &image, why, sizeof why)) {
+    if (size ? code_image_open(bytes, size, &image, why, sizeof why)
+             : code_image_open_at(bytes, &image, why, sizeof why)) {
         runtime_explain(r, why);
         return strstr(why, "gfx1100, only") ? hipErrorNoBinaryForGpu : hipErrorInvalidImage;
     }
     struct ihipModule_t *m = calloc(1, sizeof *m);
     if (!m) {
-        image_release(&image);
+        code_image_release(&image);
         return hipErrorOutOfMemory;
     }
     int failed =
         codeobject_load(image.bytes, image.size, &r->memory, &m->object, why, sizeof why);
-    image_release(&image);
+    code_image_release(&image);
     if (failed) {
         free(m);
         runtime_explain(r, why);

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "casefile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- reference: ------------------------------------------------------------------------------
+ */
+
+/* The output that a key of `reference:` or `limits:` names. */
+static enum err output_find(struct casefile *f, const struct yamlnode *n,
+                            struct casefile_tensor **ret_tensor, struct errinfo *e)
+{
+    struct yamlnode at = {.line = n->key_line, .column = n->key_column};
+    const char *names[CASE_TENSOR_MAX];
+    int count = 0;
+    for (int i = 0; i < f->n_tensor; i++)
+        if (f->tensor[i].role != TENSOR_IN && !f->tensor[i].reference)
+            names[count++] = f->tensor[i].node->key;
+    int i = casefile_tensor_find(f, n->key);
+    if (i >= 0 && f->tensor[i].role != TENSOR_IN && !f->tensor[i].reference) {
+        *ret_tensor = &f->tensor[i];
+        return ERR_OK;
+    }
+    const char *near = nearest_name(n->key, names, count);
+    return yamltree_fail(&f->tree, &at, e, "'%.40s' is no output%s%s%s", n->key,
+                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+static enum err answer_once(const struct casefile *f, const struct casefile_tensor *t,
+                            const struct yamlnode *n, struct errinfo *e)
+{
+    if (t->answer < 0 && !t->formula.count && !t->answer_data.path)
+        return ERR_OK;
+    return yamltree_fail(&f->tree, n, e, "%s has a reference already", t->node->key);
+}
+
+static enum err formula_read(struct casefile *f, const struct yamlnode *map, struct errinfo *e)
+{
+    TRY(casefile_want(f, map, YAML_MAP, "formula", e));
+    for (const struct yamlnode *n = map->first; n; n = n->next) {
+        struct casefile_tensor *t;
+        TRY(output_find(f, n, &t, e));
+        TRY(answer_once(f, t, n, e));
+        TRY(casefile_expr(f, n, true, true, &t->formula, e));
+    }
+    return ERR_OK;
+}
+
+static enum err files_read(struct casefile *f, const struct yamlnode *map, struct errinfo *e)
+{
+    TRY(casefile_want(f, map, YAML_MAP, "files", e));
+    for (const struct yamlnode *n = map->first; n; n = n->next) {
+        struct casefile_tensor *t;
+        TRY(output_find(f, n, &t, e));
+        TRY(answer_once(f, t, n, e));
+        TRY(casefile_want(f, n, YAML_TEXT, "the file of a reference", e));
+        TRY(casefile_data(f, n, &t->answer_data, e));
+    }
+    return ERR_OK;
+}
+
+static enum err compute_read(struct casefile *f, const struct yamlnode *n, struct errinfo *e)
+{
+    if (n->kind == YAML_TEXT)
+        f->compute = dtype_find(n->text);
+    if (n->kind != YAML_TEXT || f->compute == DTYPE_COUNT_ ||
+        dtype_info(f->compute)->kind == DTYPE_KIND_CODE)
+        return yamltree_fail(&f->tree, n, e,
+                             "compute is the format a kernel computes in: f32, f64, f16, i32");
+    return ERR_OK;
+}
+
+static enum err reference_read(struct casefile *f, const struct yamlnode *n, struct errinfo *e)
+{
+    static const char *const keys[] = {"formula", "kernels", "files", "compute", NULL};
+    TRY(casefile_want(f, n, YAML_MAP, "reference", e));
+    TRY(casefile_keys(f, n, keys, e));
+    if (yamlnode_get(n, "compute"))
+        TRY(compute_read(f, yamlnode_get(n, "compute"), e));
+    if (yamlnode_get(n, "formula"))
+        TRY(formula_read(f, yamlnode_get(n, "formula"), e));
+    if (yamlnode_get(n, "files"))
+        TRY(files_read(f, yamlnode_get(n, "files"), e));
+    return ERR_OK;
+}
+
+/* --- limits: ---------------------------------------------------------------------------------
+ */
+
+static enum err number_read(const struct casefile *f, const struct yamlnode *n,
+                            double *ret_value, struct errinfo *e)
+{
+    char *end = NULL;
+    double v = n->kind == YAML_TEXT ? strtod(n->text, &end) : NAN;
+    if (!(v >= 0) || isinf(v) || end == n->text || *end)
+        return yamltree_fail(&f->tree, n, e, "a limit is a number, 0 or more");
+    *ret_value = v;
+    return ERR_OK;
+}
+
+static enum err limit_read(struct casefile *f, const struct yamlnode *n, struct errinfo *e)
+{
+    static const char *const keys[] = {"ulp", "abs", "rel", "reason", NULL};
+    struct casefile_tensor *t;
+    TRY(output_find(f, n, &t, e));
+    TRY(casefile_want(f, n, YAML_MAP, "a limit", e));
+    TRY(casefile_keys(f, n, keys, e));
+    double *const to[] = {&t->limit.ulp, &t->limit.abs, &t->limit.rel};
+    int given = 0;
+    for (int i = 0; i < 3; i++)
+        if (yamlnode_get(n, keys[i])) {
+            TRY(number_read(f, yamlnode_get(n, keys[i]), to[i], e));
+            given++;
+        }
+    const struct yamlnode *reason = yamlnode_get(n, "reason");
+    if (!reason || reason->kind != YAML_TEXT || !reason->text[0])
+        return yamltree_fail(&f->tree, n, e, "a limit without its reason: reason: why a right "
+                             "device may be off by so much");
+    if (!given)
+        return yamltree_fail(&f->tree, n, e, "a limit says how much: ulp, abs or rel");
+    t->limit.reason = reason->text;
+    return ERR_OK;
+}
+
+enum err casefile_read_answers(struct casefile *f, struct errinfo *e)
+{
+    const struct yamlnode *root = f->tree.root;
+    const struct yamlnode *reference = yamlnode_get(root, "reference");
+    const struct yamlnode *limits = yamlnode_get(root, "limits");
+    f->compute = DTYPE_F32;
+    if (reference)
+        TRY(reference_read(f, reference, e));
+    if (limits) {
+        TRY(casefile_want(f, limits, YAML_MAP, "limits", e));
+        for (const struct yamlnode *n = limits->first; n; n = n->next)
+            TRY(limit_read(f, n, e));
+    }
+    for (int i = 0; i < f->n_tensor; i++) {
+        const struct casefile_tensor *t = &f->tensor[i];
+        if ((t->answer >= 0 || t->answer_data.path) && !t->limit.reason)
+            return yamltree_fail(&f->tree, t->node, e,
+                                 "how far may a right device be from the reference of %s? "
+                                 "limits: {%s: {ulp: 4, reason: ...}}",
+                                 t->node->key, t->node->key);
+    }
+    return ERR_OK;
+}

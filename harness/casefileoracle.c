@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "casefile.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tasks.h"
+#include "ulp.h"
+
+/* The right answer of a case file's output: a formula, what a wider kernel computed, or a file.
+ *
+ * The bound is the limit of the file where there is one. A formula without a limit has a derived
+ * one: what rounding every operation can do (expr.h), and the rounding to the output's format
+ * where that is narrower than what the kernel computes in.
+ *
+ * `drop`, the smallest fault that the case wants to catch, is the value of the element before in
+ * the place of this one: kernels go wrong in where they read and write. */
+
+enum { CHUNK = 4096 };
+
+struct oracle_job {
+    const struct case_plan *plan;
+    const struct casefile_tensor *c;
+    const struct tensor *const *input;
+    int n_param;
+    long double param[CASE_PARAM_MAX];
+    struct expr_rules rules;
+    enum dtype dtype; /* of the output */
+    bool rounds;      /* storing the result rounds it once more */
+    const struct tensor *answer;
+    struct oracle *o;
+};
+
+static struct expr_rules rules_make(const struct casefile *f, const struct case_mode *m)
+{
+    const struct dtype_info *info = dtype_info(f->compute);
+    struct expr_rules r = {.flush = m->flush,
+                           .exact_div = m->exact_div,
+                           .exact_sqrt = m->exact_sqrt,
+                           .approximate = m->approximate,
+                           .largest = INFINITY};
+    if (info->kind != DTYPE_KIND_FLOAT)
+        return r;
+    r.unit = dtype_unit(f->compute);
+    r.largest = dtype_max(f->compute);
+    r.tiny = m->flush ? dtype_min_normal(f->compute) : dtype_min_subnormal(f->compute);
+    return r;
+}
+
+static double limit_of(const struct case_limit *l, enum dtype d, double value)
+{
+    bool number = dtype_info(d)->kind == DTYPE_KIND_FLOAT;
+    if (!isfinite(value))
+        return 0;
+    return l->ulp * (number ? ulp_size(d, value) : 1) + l->abs + l->rel * fabs(value);
+}
+
+/* Half the spacing of the format at v. */
+static double storing(enum dtype d, double v)
+{
+    return dtype_info(d)->kind == DTYPE_KIND_FLOAT ? ulp_size(d, v) / 2 : 0.5;
+}
+
+static void formula_element(const struct oracle_job *j, int64_t i)
+{
+    long double value[CASE_PARAM_MAX + CASE_TENSOR_MAX];
+    memcpy(value, j->param, sizeof j->param[0] * (size_t)j->n_param);
+    for (int k = 0; k < j->plan->n_tensor; k++) {
+        const struct tensor *t = j->input[k];
+        bool one = t && t->count == 1;
+        value[j->n_param + k] = t && (one || i < t->count) ? tensor_value(t, one ? 0 : i) : 0;
+    }
+    struct expr_real r = expr_real(&j->c->formula, &j->rules, value);
+    double head = (double)r.value, tail = isfinite(head) ? (double)(r.value - head) : 0;
+    double error = (double)r.error + fabs(head) * 0x1p-106;
+    j->o->value[i] = head;
+    j->o->tail[i] = tail;
+    j->o->error[i] = error;
+    j->o->scale[i] = fabs(head);
+    if (j->c->limit.reason)
+        j->o->bound[i] = limit_of(&j->c->limit, j->dtype, head) + error;
+    else if (isfinite(head))
+        j->o->bound[i] = (double)r.slack * (1 + 0x1p-40) + error +
+                         (j->rounds ? storing(j->dtype, fabs(head) + (double)r.slack) : 0);
+    else
+        j->o->bound[i] = (double)r.slack;
+}
+
+static void answer_element(const struct oracle_job *j, int64_t i)
+{
+    double v = tensor_value(j->answer, i);
+    j->o->value[i] = v;
+    j->o->scale[i] = fabs(v);
+    j->o->bound[i] = limit_of(&j->c->limit, j->dtype, v);
+}
+
+static void chunk_do(void *context, int64_t chunk)
+{
+    const struct oracle_job *j = context;
+    int64_t from = chunk * CHUNK, to = from + CHUNK < j->o->count ? from + CHUNK : j->o->count;
+    for (int64_t i = from; i < to; i++)
+        if (j->answer)
+            answer_element(j, i);
+        else
+            formula_element(j, i);
+}
+
+static void drops_make(struct oracle *o)
+{
+    for (int64_t i = 0; i < o->count; i++) {
+        double other = o->count > 1 ? o->value[i ? i - 1 : o->count - 1] : 0;
+        double drop = fabs(o->value[i] - other);
+        o->drop[i] = isfinite(drop) ? drop : 0;
+    }
+}
+
+/* Every tensor in a formula has one element, or as many as the output. */
+static enum err formula_check(const struct casefile *f, const struct case_plan *plan, int which,
+                              int64_t count, const struct tensor *const *input,
+                              struct errinfo *e)
+{
+    for (int k = 0; k < plan->n_tensor; k++)
+        if (expr_uses(&f->tensor[which].formula, f->n_param + k) && input[k] &&
+            input[k]->count != 1 && input[k]->count != count)
+            return err_set(e, ERR_USAGE,
+                           "%.200s: the formula of %s goes element by element: %s has %lld "
+                           "elements, %s %lld",
+                           f->path, plan->tensor[which].name, plan->tensor[k].name,
+                           (long long)input[k]->count, plan->tensor[which].name,
+                           (long long)count);
+    return ERR_OK;
+}
+
+static enum err answer_make(const struct oracle_job *j, const struct case_tensor *t,
+                            struct tensor *ret_tensor, struct errinfo *e)
+{
+    const struct casefile_data *d = &j->c->answer_data;
+    TRY(tensor_init(ret_tensor, d->described ? d->dtype : t->dtype, t->rank, t->dim, e));
+    memcpy(ret_tensor->data, (const char *)d->bytes + d->start, tensor_bytes(ret_tensor));
+    return ERR_OK;
+}
+
+static enum err oracle_run(struct oracle_job *j, int64_t count, int threads,
+                           struct oracle *ret_oracle, struct errinfo *e)
+{
+    TRY(oracle_init(ret_oracle, count, e));
+    j->o = ret_oracle;
+    tasks_run(threads, (count + CHUNK - 1) / CHUNK, chunk_do, j);
+    drops_make(ret_oracle);
+    return ERR_OK;
+}
+
+enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
+                         const struct tensor *const *input, int which, int threads,
+                         struct oracle *ret_oracle, struct errinfo *e)
+{
+    const struct casefile *f = id->family->file;
+    const struct casefile_tensor *c = &f->tensor[which];
+    const struct case_tensor *t = &plan->tensor[which];
+    struct oracle_job j = {.plan = plan, .c = c, .input = input, .n_param = f->n_param};
+    struct tensor read = {0};
+    int64_t count = 1;
+    memset(ret_oracle, 0, sizeof *ret_oracle);
+    for (int k = 0; k < t->rank; k++)
+        count *= t->dim[k];
+    for (int k = 0; k < f->n_param; k++)
+        j.param[k] = f->params[k].kind != PARAM_REAL ? (long double)id->value[k].i
+                     : f->f64[k]                     ? id->value[k].r
+                                                     : (float)id->value[k].r;
+    j.rules = rules_make(f, &id->mode);
+    j.dtype = t->dtype;
+    j.rounds = t->dtype != f->compute;
+    if (c->answer >= 0)
+        j.answer = input[c->answer];
+    else if (c->formula.count)
+        TRY(formula_check(f, plan, which, count, input, e));
+    else if (!c->answer_data.path)
+        return ERR_OK;
+    if (c->answer_data.path) {
+        TRY(answer_make(&j, t, &read, e));
+        j.answer = &read;
+    }
+    if (j.answer && j.answer->count != count)
+        return err_set(e, ERR_USAGE, "%.200s: the reference of %s has %lld elements, not %lld",
+                       f->path, t->name, (long long)j.answer->count, (long long)count);
+    enum err err = oracle_run(&j, count, threads, ret_oracle, e);
+    tensor_release(&read);
+    return err;
+}
