@@ -2,17 +2,16 @@
 #include "compare.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "answer.h"
 #include "casefile.h"
 #include "diagnose.h"
 #include "poison.h"
-#include "ulp.h"
 #include "verdict.h"
 
 /* One comparison under way. */
@@ -96,43 +95,6 @@ static enum err check_inputs(const struct job *j, const struct unit *u, const st
     return ERR_OK;
 }
 
-static const struct tensor *find_out(const struct record_out *outs, int count, const char *name)
-{
-    for (int i = 0; i < count; i++)
-        if (!strcmp(outs[i].name, name))
-            return &outs[i].tensor;
-    return NULL;
-}
-
-static void shape_text(enum dtype d, int rank, const int64_t *dim, char *text, size_t size)
-{
-    size_t used = (size_t)snprintf(text, size, "%s[", dtype_info(d)->name);
-    for (int i = 0; i < rank && used < size; i++)
-        used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? "," : "", dim[i]);
-    if (used < size)
-        snprintf(text + used, size - used, "]");
-}
-
-/* The output of that name as the plan wants it. */
-static enum err expect_out(const struct compare_run *side, const char *id,
-                           const struct case_tensor *want, const struct record_out *outs,
-                           int count, const struct tensor **ret_tensor, struct errinfo *e)
-{
-    const struct tensor *t = find_out(outs, count, want->name);
-    if (!t)
-        return err_set(e, ERR_FORMAT, "%s: %s has no output '%s'", side->path, id, want->name);
-    if (t->dtype != want->dtype || t->rank != want->rank ||
-        memcmp(t->dim, want->dim, (size_t)t->rank * sizeof t->dim[0])) {
-        char is[96], should[96];
-        shape_text(t->dtype, t->rank, t->dim, is, sizeof is);
-        shape_text(want->dtype, want->rank, want->dim, should, sizeof should);
-        return err_set(e, ERR_FORMAT, "%s: output '%s' of %s is %s, must be %s", side->path,
-                       want->name, id, is, should);
-    }
-    *ret_tensor = t;
-    return ERR_OK;
-}
-
 /* --- one output ------------------------------------------------------------------------------
  */
 
@@ -180,62 +142,6 @@ static void choose_elements(struct finding_out *o, const struct tensor *a,
     fill_element(&o->first, a, b, oracle, first);
 }
 
-/* How many elements are further apart than the limits allow; -1 without limits. */
-static int64_t count_beyond(const struct tensor *a, const struct tensor *b,
-                            const struct case_limit *l)
-{
-    int64_t beyond = 0;
-    for (int64_t i = 0; l && b && i < a->count; i++) {
-        double x = tensor_value(a, i), y = tensor_value(b, i), size = fmax(fabs(x), fabs(y));
-        if (isnan(x) || isnan(y) || isinf(size))
-            beyond += !(isnan(x) && isnan(y)) && x != y;
-        else
-            beyond += fabs(x - y) > l->ulp * ulp_size(a->dtype, size) + l->abs + l->rel * size;
-    }
-    return l ? beyond : -1;
-}
-
-/* What the two sides' references differ by is an error of the reference. */
-static void oracle_widen(struct oracle *o, const struct oracle *other)
-{
-    for (int64_t i = 0; i < o->count; i++) {
-        double apart = fabs(o->value[i] - other->value[i]);
-        if (isnan(o->value[i]) && isnan(other->value[i]))
-            continue;
-        if (o->value[i] == other->value[i])
-            continue;
-        o->error[i] += apart;
-        o->bound[i] = isfinite(apart) ? o->bound[i] + apart : INFINITY;
-    }
-}
-
-/* The reference of output `which`. Where kernels made it, it is A's, and B's says how far it can
- * be trusted. */
-static enum err output_oracle(const struct job *j, struct unit *u, const struct finding *f,
-                              int which, const struct tensor **input, struct oracle *ret_oracle,
-                              struct errinfo *e)
-{
-    const struct case_plan *p = &u->plan;
-    const struct family *family = u->id.family;
-    struct oracle other = {0};
-    bool recorded = false;
-    for (int i = 0; i < p->n_tensor; i++)
-        if (p->tensor[i].reference) {
-            recorded = true;
-            TRY(expect_out(j->a, f->id, &p->tensor[i], u->out_a, u->n_a, &input[i], e));
-        }
-    TRY(family->oracle(&u->id, p, input, which, j->threads, ret_oracle, e));
-    if (!recorded || !j->b || !ret_oracle->value)
-        return ERR_OK;
-    for (int i = 0; i < p->n_tensor; i++)
-        if (p->tensor[i].reference)
-            TRY(expect_out(j->b, f->id, &p->tensor[i], u->out_b, u->n_b, &input[i], e));
-    TRY(family->oracle(&u->id, p, input, which, j->threads, &other, e));
-    oracle_widen(ret_oracle, &other);
-    oracle_release(&other);
-    return ERR_OK;
-}
-
 static enum err draw_output(const struct tensor *a, const struct tensor *b,
                             const struct oracle *oracle, bool sequence, struct finding_out *o,
                             struct errinfo *e)
@@ -251,9 +157,11 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
 {
     const struct case_tensor *want = &u->plan.tensor[which];
     const struct tensor *a, *b = NULL;
-    TRY(expect_out(j->a, f->id, want, u->out_a, u->n_a, &a, e));
+    const struct answer_side side_a = {j->a->path, u->out_a, u->n_a};
+    const struct answer_side side_b = {j->b ? j->b->path : "", u->out_b, u->n_b};
+    TRY(answer_given(&side_a, f->id, want, &a, e));
     if (j->b)
-        TRY(expect_out(j->b, f->id, want, u->out_b, u->n_b, &b, e));
+        TRY(answer_given(&side_b, f->id, want, &b, e));
 
     struct finding_out *o = &f->out[f->n_out];
     snprintf(o->name, sizeof o->name, "%s", want->name);
@@ -266,10 +174,11 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
         if (u->input[i].data)
             input[i] = &u->input[i];
     struct oracle oracle = {0};
-    enum err err = output_oracle(j, u, f, which, input, &oracle, e);
+    enum err err = answer_right(&u->id, f->id, &u->plan, &side_a, j->b ? &side_b : NULL, which,
+                                j->threads, input, &oracle, e);
     uint64_t poison = poison_sign(want->dtype, f->a.unwritten + f->b.unwritten);
     const struct oracle *judge = oracle.value ? &oracle : NULL;
-    o->beyond = judge ? -1 : count_beyond(a, b, want->limit);
+    o->beyond = judge ? -1 : answer_beyond(a, b, want->limit);
     if (!err)
         err = stats_compute(a, b, judge, poison, j->threads, &o->stats, e);
     if (!err) {
