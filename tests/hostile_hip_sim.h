@@ -7,6 +7,7 @@
 
 #include "image.h"
 #include "launch.h"
+#include "watch.h"
 
 /* Bytes from anywhere, as the test of hostile code objects and the fuzz target use them: loads
  * them and starts every kernel there is with a little budget. Nothing may crash. */
@@ -21,15 +22,19 @@ static inline int hostile_load(struct sim_memory *memory, const uint8_t *bytes, 
     code_image_release(&image);
     if (failed)
         return strlen(why) > 0 ? 1 : -1;
+    int error;
+    struct watch *watch = watch_open(memory, &error); /* if GPUPARITY_SIM_CHECK asks for it */
     for (int n = 0; n < object.n_kernel; n++) {
         struct sim_fault fault;
         uint64_t instructions = 0;
         const struct launch_request p = {.object = &object,
                                          .kernel = &object.kernel[n],
                                          .grid = {1, 1, 1},
-                                         .block = {40, 1, 1}};
+                                         .block = {40, 1, 1},
+                                         .watch = watch};
         launch_run(&p, &instructions, &fault);
     }
+    watch_close(watch);
     codeobject_release(&object);
     return 0;
 }

@@ -15,9 +15,9 @@ static uint8_t *whole;
 static size_t whole_size;
 static struct sim_memory memory;
 
-static void open_all(void)
+static void file_open(const char *path)
 {
-    FILE *f = fopen(GPUPARITY_SOURCE_DIR "/tests/data/hip_sim/kernels.co", "rb");
+    FILE *f = fopen(path, "rb");
     ck_assert_ptr_nonnull(f);
     whole = malloc(1 << 20);
     whole_size = fread(whole, 1, 1 << 20, f);
@@ -26,6 +26,11 @@ static void open_all(void)
     setenv("GPUPARITY_SIM_BUDGET", "3000", 1);
     setenv("GPUPARITY_SIM_THREADS", "1", 1);
     ck_assert_int_eq(sim_memory_init(&memory, 1 << 24), 0);
+}
+
+static void open_all(void)
+{
+    file_open(GPUPARITY_SOURCE_DIR "/tests/data/hip_sim/kernels.co");
 }
 
 static void close_all(void)
@@ -59,21 +64,37 @@ START_TEST(cut_anywhere)
 }
 END_TEST
 
-START_TEST(bytes_changed_anywhere)
+/* Every other change in the `often` bytes from `from` on. */
+static void bytes_change(int rounds, size_t from, size_t often)
 {
     uint64_t seed = 15;
     uint8_t *copy = malloc(whole_size);
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < rounds; round++) {
         memcpy(copy, whole, whole_size);
         for (uint64_t n = random_next(&seed) % 20 + 1; n; n--) {
-            /* headers, notes and symbols more often than code */
-            uint64_t where = random_next(&seed) % (n % 2 ? whole_size : 8192);
+            uint64_t where = n % 2 ? random_next(&seed) : from + random_next(&seed) % often;
             copy[where % whole_size] = (uint8_t)(random_next(&seed) >> 3);
         }
         ck_assert_int_ge(hostile_load(&memory, copy, whole_size), 0);
     }
     free(copy);
     ck_assert_uint_eq(sim_memory_used(&memory), 0);
+}
+
+START_TEST(bytes_changed_anywhere)
+{
+    bytes_change(300, 0, 8192); /* headers, notes and symbols more often than code */
+}
+END_TEST
+
+/* Checked launches of kernels that fail at once, so that their lines are looked up. */
+START_TEST(line_tables_changed)
+{
+    free(whole);
+    file_open(GPUPARITY_SOURCE_DIR "/tests/data/hip_sim/faulty.co");
+    setenv("GPUPARITY_SIM_CHECK", "1", 1);
+    ck_assert_int_eq(hostile_load(&memory, whole, whole_size), 0);
+    bytes_change(200, whole_size - 10000, 10000);
 }
 END_TEST
 
@@ -133,6 +154,7 @@ int main(void)
     tcase_add_test(c, undamaged_loads);
     tcase_add_test(c, cut_anywhere);
     tcase_add_test(c, bytes_changed_anywhere);
+    tcase_add_test(c, line_tables_changed);
     tcase_add_test(c, bundles_that_lie);
     tcase_add_test(c, random_words);
     suite_add_tcase(s, c);
