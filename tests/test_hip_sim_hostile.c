@@ -23,14 +23,14 @@ static void file_open(const char *path)
     whole_size = fread(whole, 1, 1 << 20, f);
     fclose(f);
     ck_assert_uint_gt(whole_size, 10000);
-    setenv("GPUPARITY_SIM_BUDGET", "3000", 1);
-    setenv("GPUPARITY_SIM_THREADS", "1", 1);
-    ck_assert_int_eq(sim_memory_init(&memory, 1 << 24), 0);
 }
 
 static void open_all(void)
 {
     file_open(GPUPARITY_SOURCE_DIR "/tests/data/hip_sim/kernels.co");
+    setenv("GPUPARITY_SIM_BUDGET", "3000", 1);
+    setenv("GPUPARITY_SIM_THREADS", "1", 1);
+    ck_assert_int_eq(sim_memory_init(&memory, 1 << 24), 0);
 }
 
 static void close_all(void)

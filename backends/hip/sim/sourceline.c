@@ -62,24 +62,35 @@ static bool line_print(Dwarf_Line *l, char *ret, size_t size)
            place_print(dwarf_linesrc(l, NULL, NULL), (Dwarf_Word)number, ret, size);
 }
 
+/* The function of the unit that holds the address, and then the outermost one inlined there. A
+ * damaged file may chain its entries in a ring. (dwarf_getscopes leaks on damaged files.) */
+static bool inlined_find(Dwarf_Die *unit, Dwarf_Addr address, Dwarf_Die *ret)
+{
+    Dwarf_Die at;
+    bool more = dwarf_child(unit, &at) == 0;
+    for (int steps = 0; more && steps < 100000; steps++) {
+        const bool inside = dwarf_haspc(&at, address) == 1;
+        *ret = at;
+        if (inside && dwarf_tag(&at) == DW_TAG_inlined_subroutine)
+            return true;
+        more = (inside ? dwarf_child(ret, &at) : dwarf_siblingof(ret, &at)) == 0;
+    }
+    return false;
+}
+
 /* Where the kernel calls what was inlined at this address; false: the code is its own. */
 static bool caller_print(Dwarf_Die *unit, Dwarf_Addr address, char *ret, size_t size)
 {
-    Dwarf_Die *scope = NULL;
+    Dwarf_Die inlined;
     Dwarf_Files *files;
-    size_t n_files;
-    bool found = false;
-    const int count = dwarf_getscopes(unit, address, &scope);
-    for (int n = 0; n < count && dwarf_getsrcfiles(unit, &files, &n_files) == 0; n++) {
-        Dwarf_Attribute a;
-        Dwarf_Word file = 0, line = 0;
-        if (dwarf_tag(&scope[n]) == DW_TAG_inlined_subroutine &&
-            dwarf_formudata(dwarf_attr(&scope[n], DW_AT_call_file, &a), &file) == 0 &&
-            dwarf_formudata(dwarf_attr(&scope[n], DW_AT_call_line, &a), &line) == 0)
-            found = place_print(dwarf_filesrc(files, file, NULL, NULL), line, ret, size);
-    }
-    free(scope);
-    return found;
+    Dwarf_Attribute a;
+    Dwarf_Word file = 0, line = 0;
+    size_t count;
+    return inlined_find(unit, address, &inlined) &&
+           dwarf_getsrcfiles(unit, &files, &count) == 0 &&
+           dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_file, &a), &file) == 0 &&
+           dwarf_formudata(dwarf_attr(&inlined, DW_AT_call_line, &a), &line) == 0 &&
+           place_print(dwarf_filesrc(files, file, NULL, NULL), line, ret, size);
 }
 
 static bool unit_print(Dwarf_Die *unit, Dwarf_Addr address, char *ret, size_t size)
