@@ -59,6 +59,9 @@ static void machine_start(struct machine *m)
     w->s[2] = w->s[4] = (uint32_t)g;
     w->s[3] = w->s[5] = (uint32_t)(g >> 32);
     w->s[6] = 256;
+    w->s[64] = (uint32_t)g; /* a buffer of 8 records of 16 bytes */
+    w->s[65] = (uint32_t)(g >> 32) | 16 << 16;
+    w->s[66] = 8;
     for (unsigned lane = 0; lane < WAVE_LANES; lane++) {
         m->v[1][lane] = 64 * lane;
         m->v[2][lane] = (uint32_t)(g + 64 * lane);

@@ -6,6 +6,23 @@
 
 #include "watch.h"
 
+static bool returns_old(const struct inst *i)
+{
+    return i->code->form == FORM_ATOMIC && (i->encoding == ENC_DS ? i->code->detail : i->glc);
+}
+
+struct access access_of(const struct wave *w, const struct inst *i, bool writes,
+                        const char *what)
+{
+    return (struct access){.inst = i,
+                           .size = i->code->bytes,
+                           .mask = w->s[WAVE_EXEC],
+                           .writes = writes,
+                           .data = writes ? i->src[0].index : WAVE_VGPRS,
+                           .loaded = !writes || returns_old(i) ? i->d : WAVE_VGPRS,
+                           .what = what};
+}
+
 uint8_t *address_global(struct wave *w, const struct access *a, int lane, uint64_t address)
 {
     if (!sim_memory_ok(w->block->memory, address, a->size)) {

@@ -19,6 +19,10 @@ struct access {
     const char *what; /* "reads", "writes", "updates" */
 };
 
+/* Of a memory instruction with its operands where they usually are, for all active lanes. */
+struct access access_of(const struct wave *w, const struct inst *i, bool writes,
+                        const char *what);
+
 uint8_t *address_global(struct wave *w, const struct access *a, int lane, uint64_t address);
 uint8_t *address_shared(struct wave *w, const struct access *a, int lane, uint64_t offset);
 uint8_t *address_private(struct wave *w, const struct access *a, int lane, uint64_t offset);
@@ -39,6 +43,9 @@ void lanes_load(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mas
                 unsigned first, unsigned bytes, enum mem_extend extend);
 void lanes_write(struct wave *w, uint8_t *const pointer[WAVE_LANES], uint32_t mask,
                  unsigned first, unsigned bytes, bool high);
+
+/* An atomic on global, shared or private memory, lane after lane. */
+int atomic_run(struct wave *w, const struct access *a, uint8_t *const pointer[WAVE_LANES]);
 
 /* What ds_permute and ds_bpermute make of a row of data; the lanes come from the address
  * register. */

@@ -21,7 +21,6 @@ enum {
 #define RSRC1_FLOAT_MODE(v) ((v) >> 12 & 255)
 #define RSRC1_DX10_CLAMP(v) ((v) >> 21 & 1)
 #define RSRC1_IEEE(v) ((v) >> 23 & 1)
-#define RSRC1_FP16_OVFL(v) ((v) >> 26 & 1)
 #define RSRC2_USER_SGPRS(v) ((v) >> 1 & 31)
 #define RSRC2_BLOCK_ID(v, n) ((v) >> (7 + (n)) & 1)
 
@@ -144,8 +143,7 @@ static unsigned scalars_start(struct wave *w, const struct block_launch *b,
 static uint32_t mode_of(uint32_t rsrc1)
 {
     return RSRC1_FLOAT_MODE(rsrc1) | (RSRC1_DX10_CLAMP(rsrc1) ? MODE_DX10_CLAMP : 0u) |
-           (RSRC1_IEEE(rsrc1) ? MODE_IEEE : 0u) |
-           (RSRC1_FP16_OVFL(rsrc1) ? MODE_FP16_OVFL : 0u);
+           (RSRC1_IEEE(rsrc1) ? MODE_IEEE : 0u);
 }
 
 /* v0: the thread's x, y, z in ten bits each. */

@@ -123,6 +123,13 @@ static unsigned byte_registers(unsigned bytes)
     return (bytes + 3) / 4;
 }
 
+/* Those a memory instruction stores or compares with. */
+static unsigned data_registers(const struct inst *i)
+{
+    const bool two = i->code->form == FORM_ATOMIC && strstr(i->code->name, "cmpswap");
+    return byte_registers(i->code->bytes) * (two ? 2 : 1);
+}
+
 static bool decode_flat(struct cursor *c, struct inst *i)
 {
     static const uint8_t segment[4] = {ENC_FLAT, ENC_SCRATCH, ENC_GLOBAL, ENC_COUNT_};
@@ -140,8 +147,7 @@ static bool decode_flat(struct cursor *c, struct inst *i)
     i->d = (uint16_t)get(c, FLAT_VDST);
     operand_vgpr(get(c, FLAT_DATA), T_B32, &i->src[0]);
     unsigned n = byte_registers(i->code->bytes);
-    unsigned data =
-        n * (i->code->form == FORM_ATOMIC && strstr(i->code->name, "cmpswap") ? 2 : 1);
+    unsigned data = data_registers(i);
     bool wide = seg == 0 || (seg == 2 && i->saddr == WAVE_NULL);
     if (seg == 0)
         i->saddr = WAVE_NULL;
@@ -182,7 +188,29 @@ static bool decode_ds(struct cursor *c, struct inst *i)
 
 static bool decode_mubuf(struct cursor *c, struct inst *i)
 {
-    return cursor_needs_two(c) && code_find(c, i, ENC_MUBUF, get(c, MUBUF_OP));
+    if (!cursor_needs_two(c) || !code_find(c, i, ENC_MUBUF, get(c, MUBUF_OP)))
+        return false;
+    if (!i->code->bytes)
+        return true;
+    if (get(c, MUBUF_TFE))
+        return cursor_refuse(c,
+                             "a buffer access that returns a status, which is not simulated");
+    i->imm = (int32_t)get(c, MUBUF_OFFSET);
+    i->slc = (uint8_t)get(c, MUBUF_SLC);
+    i->dlc = (uint8_t)get(c, MUBUF_DLC);
+    i->glc = (uint8_t)get(c, MUBUF_GLC);
+    i->offen = (uint8_t)get(c, MUBUF_OFFEN);
+    i->idxen = (uint8_t)get(c, MUBUF_IDXEN);
+    i->address = (uint16_t)get(c, MUBUF_ADDR);
+    i->saddr = (uint16_t)(get(c, MUBUF_RESOURCE) * 4);
+    i->d = (uint16_t)get(c, MUBUF_DATA);
+    operand_vgpr(i->d, T_B32, &i->src[0]);
+    if (i->saddr + 4u > WAVE_NULL)
+        return cursor_refuse(c, "buffer resource beyond the scalar registers");
+    if (i->address + (i->offen && i->idxen ? 2u : 1u) > WAVE_VGPRS ||
+        i->d + data_registers(i) > WAVE_VGPRS)
+        return cursor_refuse(c, "vector registers beyond v255");
+    return operand_source(c, get(c, MUBUF_SOFFSET), T_B32, &i->src[1]) && !c->has_literal;
 }
 
 typedef bool decode_fn(struct cursor *c, struct inst *i);

@@ -160,10 +160,10 @@ struct inst {
     uint8_t reads_vcc; /* besides its operands: the row wants context->mask */
     uint8_t dpp, dpp_fi, dpp_bound, dpp_rows; /* rows: row mask << 4 | bank mask */
     uint32_t dpp_control;
-    int32_t imm;                /* immediate, offset */
-    uint16_t address, saddr;    /* memory: registers; saddr WAVE_NULL = off */
-    uint8_t glc, slc, dlc, sve; /* memory modifiers */
-    struct inst *pair;          /* VOPD: the Y half, owned by the codemap */
+    int32_t imm;                              /* immediate, offset */
+    uint16_t address, saddr;                  /* memory: registers; saddr WAVE_NULL = off */
+    uint8_t glc, slc, dlc, sve, offen, idxen; /* memory modifiers */
+    struct inst *pair;                        /* VOPD: the Y half, owned by the codemap */
 };
 
 /* Decodes the instruction at `word`, of which `room` dwords may be read. False: unknown, with

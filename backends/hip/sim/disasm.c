@@ -242,6 +242,28 @@ static void print_flat(struct printing *p, const struct inst *i)
     print_cache(p, i);
 }
 
+static void print_mubuf(struct printing *p, const struct inst *i)
+{
+    const unsigned twice = strstr(i->code->name, "cmpswap") ? 2 : 1;
+    if (!i->code->bytes)
+        return;
+    print_comma(p);
+    print_vgpr(p, i->d, registers(i) * twice, 0);
+    print_comma(p);
+    if (i->offen || i->idxen)
+        print_vgpr(p, i->address, i->offen && i->idxen ? 2 : 1, 0);
+    else
+        print_text(p, "off");
+    print_comma(p);
+    print_sgpr(p, i->saddr, 4);
+    print_comma(p);
+    print_operand(p, &i->src[1]);
+    print_text(p, "%s%s", i->idxen ? " idxen" : "", i->offen ? " offen" : "");
+    if (i->imm)
+        print_text(p, " offset:%d", i->imm);
+    print_cache(p, i);
+}
+
 static void print_ds_register(struct printing *p, unsigned first, unsigned count)
 {
     print_comma(p);
@@ -358,6 +380,7 @@ void inst_print(const struct inst *i, const uint32_t *word, char *ret_text, size
         print_smem(&p, i);
         break;
     case ENC_MUBUF:
+        print_mubuf(&p, i);
         break;
     case ENC_SOP1:
     case ENC_SOP2:

@@ -16,9 +16,10 @@
 exec_fn exec_smem_load, exec_smem_buffer_load, exec_smem_nothing;
 exec_fn exec_valu_nop, exec_readfirstlane, exec_readlane, exec_writelane, exec_movrel,
     exec_swap, exec_permlane16, exec_permlane64, exec_pk_fmac_f16, exec_dot, exec_fma_mix,
-    exec_wmma;
+    exec_wmma, exec_mqsad;
 exec_fn exec_flat_load, exec_flat_store, exec_flat_atomic, exec_global_load, exec_global_store,
-    exec_scratch_load, exec_scratch_store;
+    exec_scratch_load, exec_scratch_store, exec_buffer_load, exec_buffer_store,
+    exec_buffer_atomic;
 exec_fn exec_ds_load, exec_ds_store, exec_ds_load2, exec_ds_store2, exec_ds_atomic, exec_ds_nop,
     exec_ds_exchange2, exec_ds_swizzle, exec_ds_append, exec_ds_addtid, exec_ds_permute;
 exec_fn exec_unknown;

@@ -3,19 +3,6 @@
 
 #include <string.h>
 
-static struct access access_of(const struct wave *w, const struct inst *i, bool writes,
-                               const char *what)
-{
-    return (struct access){
-        .inst = i,
-        .size = i->code->bytes,
-        .mask = w->s[WAVE_EXEC],
-        .writes = writes,
-        .data = writes ? i->src[0].index : WAVE_VGPRS,
-        .loaded = !writes || (i->code->form == FORM_ATOMIC && i->glc) ? i->d : WAVE_VGPRS,
-        .what = what};
-}
-
 static int load(struct wave *w, const struct inst *i)
 {
     const struct access a = access_of(w, i, false, "reads");
@@ -130,14 +117,11 @@ static uint64_t update_64(uint8_t *p, atomic_fn *fn, uint64_t data, uint64_t oth
     return old;
 }
 
-int exec_flat_atomic(struct wave *w, const struct inst *i)
+int atomic_run(struct wave *w, const struct access *a, uint8_t *const pointer[WAVE_LANES])
 {
-    const struct access a = access_of(w, i, true, "updates");
-    const unsigned bytes = a.size, data = i->src[0].index;
-    uint8_t *pointer[WAVE_LANES];
-    if (address_lanes(w, &a, pointer))
-        return WAVE_FAULT;
-    for (uint32_t rest = a.mask; rest; rest &= rest - 1) {
+    const struct inst *i = a->inst;
+    const unsigned bytes = a->size, data = i->src[0].index;
+    for (uint32_t rest = a->mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         if ((uintptr_t)pointer[lane] % bytes)
             return wave_fault(
@@ -156,4 +140,11 @@ int exec_flat_atomic(struct wave *w, const struct inst *i)
             w->v[i->d + 1][lane] = (uint32_t)(old >> 32);
     }
     return WAVE_GOES_ON;
+}
+
+int exec_flat_atomic(struct wave *w, const struct inst *i)
+{
+    const struct access a = access_of(w, i, true, "updates");
+    uint8_t *pointer[WAVE_LANES];
+    return address_lanes(w, &a, pointer) ? WAVE_FAULT : atomic_run(w, &a, pointer);
 }

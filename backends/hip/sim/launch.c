@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "launch.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "blockrun.h"
 #include "watch.h"
 
-enum { SEGMENT_MIN = 256, PROPERTY_WAVE32 = 1 << 10 };
+enum { SEGMENT_MIN = 256, PROPERTY_WAVE32 = 1 << 10, RSRC1_FP16_OVFL = 1 << 26 };
 
 bool launch_gather(const struct kernel *k, void *const *values, uint8_t *room)
 {
@@ -45,44 +46,58 @@ static void hidden_fill(const struct launch_request *p, uint8_t *segment)
     }
 }
 
-/* Where a refusal's words go. */
-static enum launch_status bad(struct sim_fault *f, const char *format, uint64_t a, uint64_t b)
+/* A refusal in words. */
+static enum launch_status bad(const struct launch_request *p, struct sim_fault *f,
+                              const char *format, ...) __attribute__((format(printf, 3, 4)));
+static enum launch_status bad(const struct launch_request *p, struct sim_fault *f,
+                              const char *format, ...)
 {
-    char text[200];
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral"
-    snprintf(text, sizeof text, format, (unsigned long long)a, (unsigned long long)b);
-#pragma GCC diagnostic pop
-    sim_fault_set(f, SIM_FAULT_NONE, "%s", text);
+    char text[300];
+    va_list v;
+    va_start(v, format);
+    vsnprintf(text, sizeof text, format, v);
+    va_end(v);
+    sim_fault_set(f, SIM_FAULT_NONE, "kernel %s: %s", p->kernel->meta->name, text);
     return LAUNCH_BAD_SHAPE;
+}
+
+/* Of waves and modes the simulator does not have. */
+static enum launch_status code_check(const struct launch_request *p, struct sim_fault *f)
+{
+    const struct kernel_descriptor *d = &p->kernel->descriptor;
+    if (!(d->properties & PROPERTY_WAVE32))
+        return bad(p, f,
+                   "compiled for waves of 64, this simulator runs waves of 32: compile without "
+                   "-mwavefrontsize64");
+    if (d->rsrc1 & RSRC1_FP16_OVFL)
+        return bad(p, f,
+                   "clamps 16-bit results (FP16_OVFL in its descriptor), which this simulator "
+                   "does not model: compile without .amdhsa_fp16_overflow");
+    return LAUNCH_OK;
 }
 
 static enum launch_status shape_check(const struct launch_request *p, struct sim_fault *f)
 {
     const struct kernel *k = p->kernel;
     const uint64_t threads = (uint64_t)p->block[0] * p->block[1] * p->block[2];
-    const uint64_t lds = (uint64_t)k->descriptor.lds + p->dynamic_lds;
+    const uint32_t lds = k->descriptor.lds + p->dynamic_lds;
     for (int n = 0; n < 3; n++)
         if (!p->grid[n] || !p->block[n] || p->block[n] > THREADS_MAX ||
             (uint64_t)p->grid[n] * p->block[n] > UINT32_MAX)
-            return bad(f, "grid of %llu and block of %llu in one dimension are out of range",
+            return bad(p, f, "grid of %u and block of %u in one dimension are out of range",
                        p->grid[n], p->block[n]);
     if (threads > THREADS_MAX)
-        return bad(f, "%llu threads a block are more than %llu", threads, THREADS_MAX);
+        return bad(p, f, "%u threads a block are more than %d", (unsigned)threads, THREADS_MAX);
     if (k->meta->max_threads && threads > k->meta->max_threads)
-        return bad(f, "%llu threads a block are more than the %llu the kernel was compiled for",
-                   threads, k->meta->max_threads);
-    if (lds > LDS_BYTES)
-        return bad(f, "%llu bytes of shared memory are more than %llu", lds, LDS_BYTES);
-    if (!(k->descriptor.properties & PROPERTY_WAVE32))
-        return bad(f,
-                   "the kernel was compiled for waves of 64; this simulator runs waves of 32: "
-                   "compile without -mwavefrontsize64",
-                   0, 0);
+        return bad(p, f, "%u threads a block are more than the %u it was compiled for",
+                   (unsigned)threads, k->meta->max_threads);
+    if (lds > LDS_BYTES || lds < p->dynamic_lds)
+        return bad(p, f, "%u and %u bytes of shared memory are more than %d", k->descriptor.lds,
+                   p->dynamic_lds, LDS_BYTES);
     if (p->args_size > k->meta->kernarg_size)
-        return bad(f, "%llu bytes of arguments for a segment of %llu", p->args_size,
+        return bad(p, f, "%zu bytes of arguments for a segment of %u", p->args_size,
                    k->meta->kernarg_size);
-    return LAUNCH_OK;
+    return code_check(p, f);
 }
 
 /* hsa_kernel_dispatch_packet_t, for code that asks for it (-O0). */

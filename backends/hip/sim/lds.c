@@ -6,20 +6,6 @@
 #include "encoding.h"
 #include "watch.h"
 
-static struct access access_of(const struct wave *w, const struct inst *i, bool writes,
-                               const char *what)
-{
-    return (struct access){
-        .inst = i,
-        .size = i->code->bytes,
-        .mask = w->s[WAVE_EXEC],
-        .writes = writes,
-        .data = writes ? i->src[0].index : WAVE_VGPRS,
-        .loaded =
-            !writes || (i->code->form == FORM_ATOMIC && i->code->detail) ? i->d : WAVE_VGPRS,
-        .what = what};
-}
-
 int exec_ds_load(struct wave *w, const struct inst *i)
 {
     const struct access a = access_of(w, i, false, "reads");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "../../sim/fp.h"
@@ -130,6 +131,32 @@ int exec_pk_fmac_f16(struct wave *w, const struct inst *i)
     for (int l = 0; l < WAVE_LANES; l++)
         r[0][l] |= r[1][l] << 16;
     lanes_store(w->v[i->d], r[0], w->s[WAVE_EXEC]);
+    return WAVE_GOES_ON;
+}
+
+/* Four sums of masked absolute differences of bytes, each of a window one byte further on. */
+int exec_mqsad(struct wave *w, const struct inst *i)
+{
+    wave_row low, high, pattern, sum[4];
+    struct operand part = i->src[0];
+    plain_load(w, &part, low);
+    part.index++;
+    plain_load(w, &part, high);
+    plain_load(w, &i->src[1], pattern);
+    for (unsigned n = 0; n < 4; n++) {
+        part = i->src[2];
+        part.index = (uint16_t)(part.index + (part.kind == OPERAND_CONST ? 0 : n));
+        plain_load(w, &part, sum[n]);
+        for (int l = 0; l < WAVE_LANES; l++) {
+            const uint64_t window = (low[l] | (uint64_t)high[l] << 32) >> 8 * n;
+            for (int k = 0; k < 32; k += 8) {
+                const int p = window >> k & 255, q = pattern[l] >> k & 255;
+                sum[n][l] += q ? (uint32_t)abs(p - q) : 0;
+            }
+        }
+    }
+    for (unsigned n = 0; n < 4; n++)
+        lanes_store(w->v[i->d + n], sum[n], w->s[WAVE_EXEC]);
     return WAVE_GOES_ON;
 }
 

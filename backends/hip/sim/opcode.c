@@ -61,8 +61,6 @@ static const struct opcode opcodes[OP_COUNT_] = {
                  .detail = extra,                                                              \
                  .exec = x,                                                                    \
                  .fn = atomic},
-#define MUBUF(opn, nm)                                                                         \
-    [OP_##nm] = {.name = #nm, .encoding = ENC_MUBUF, .op = opn, .exec = exec_smem_nothing},
 #include "ops.def"
 };
 
@@ -91,10 +89,6 @@ static const uint16_t smem[256] = {
 #define SMEM(op, name, ...) [op] = OP_##name + 1,
 #include "ops.def"
 };
-static const uint16_t mubuf[256] = {
-#define MUBUF(op, name) [op] = OP_##name + 1,
-#include "ops.def"
-};
 static const uint16_t ds[256] = {
 #define DSS(op, name, ...) [op] = OP_##name + 1,
 #include "ops.def"
@@ -114,13 +108,14 @@ enum {
     BASE_VOP3P = 0x400,
     BASE_FLAT = 0,
     BASE_SCRATCH = 128,
-    BASE_GLOBAL = 256
+    BASE_GLOBAL = 256,
+    BASE_MUBUF = 384
 };
 static const uint16_t valu[0x480] = {
 #define VALU(encoding, op, name, ...) [BASE_##encoding + (op)] = OP_##name + 1,
 #include "ops.def"
 };
-static const uint16_t flats[384] = {
+static const uint16_t flats[512] = {
 #define FLATS(encoding, op, name, ...) [BASE_##encoding + (op)] = OP_##name + 1,
 #include "ops.def"
 };
@@ -151,7 +146,7 @@ static const struct {
     [ENC_FLAT] = {flats, 128},
     [ENC_SCRATCH] = {flats + BASE_SCRATCH, 128},
     [ENC_GLOBAL] = {flats + BASE_GLOBAL, 128},
-    [ENC_MUBUF] = {mubuf, 256},
+    [ENC_MUBUF] = {flats + BASE_MUBUF, 128},
 };
 
 const struct opcode *opcode_lookup(enum encoding e, unsigned op)

@@ -16,7 +16,6 @@ enum {
 #define VD(op, name, same) OP_v_dual_##name,
 #define FLATS(encoding, op, name, ...) OP_##name,
 #define DSS(op, name, ...) OP_##name,
-#define MUBUF(op, name) OP_##name,
 #include "ops.def"
     OP_COUNT_
 };

@@ -11,7 +11,7 @@
 
 static bool is_ordered(const struct inst *i)
 {
-    if (i->code->form != FORM_ATOMIC || (i->encoding != ENC_FLAT && i->encoding != ENC_GLOBAL))
+    if (i->code->form != FORM_ATOMIC || i->encoding == ENC_DS)
         return false;
     atomic_fn *const fn = i->code->fn;
     const bool commutes = fn == atomic_add || fn == atomic_sub || fn == atomic_and ||

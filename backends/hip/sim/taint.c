@@ -78,6 +78,22 @@ static bool row_unset(const struct taint *t, unsigned reg, uint32_t mask, int *r
     return false;
 }
 
+static int buffer_check(struct wave *w, const struct inst *i)
+{
+    const struct taint *t = w->taint;
+    const uint32_t exec = w->s[WAVE_EXEC];
+    uint32_t scalars = i->src[1].kind == OPERAND_SGPR ? t->shadow.s[i->src[1].index] : 0;
+    int lane = -1;
+    for (unsigned n = 0; n < 4; n++)
+        scalars |= t->shadow.s[i->saddr + n];
+    const bool both = i->idxen && i->offen;
+    if ((exec && scalars) ||
+        ((i->idxen || i->offen) && row_unset(t, i->address, exec, &lane)) ||
+        (both && row_unset(t, i->address + 1u, exec, &lane)))
+        return taint_found(w, i, lane, "uses an address");
+    return WAVE_GOES_ON;
+}
+
 static int address_check(struct wave *w, const struct inst *i)
 {
     static const char what[] = "uses an address";
@@ -132,7 +148,9 @@ static int memory_run(struct wave *w, const struct inst *i)
     exec_fn *const own = i->code->exec;
     if (own == exec_ds_permute || own == exec_ds_swizzle || own == exec_ds_nop)
         return lanes_moved(w, i);
-    const int found = address_check(w, i);
+    const int found = i->encoding != ENC_MUBUF   ? address_check(w, i)
+                      : own == exec_smem_nothing ? WAVE_GOES_ON
+                                                 : buffer_check(w, i);
     if (found)
         return found;
     const int event = i->exec(w, i);
@@ -189,6 +207,12 @@ static void lane_loaded(struct wave *w, const struct access *a, int lane, const 
                  : lane_extended(*d, unset, a->size, (enum mem_extend)a->inst->code->detail);
         t->dirty[a->loaded + n] |= *d != 0;
     }
+}
+
+void taint_clear(struct wave *w, const struct access *a, int lane, unsigned reg, unsigned bytes)
+{
+    const struct access zeros = {.inst = a->inst, .size = bytes, .loaded = reg};
+    lane_loaded(w, &zeros, lane, (const uint8_t[16]){0});
 }
 
 /* The unset bits of what a lane stores. */
@@ -275,8 +299,8 @@ int taint_run(struct wave *w, const struct inst *i)
     case ENC_FLAT:
     case ENC_SCRATCH:
     case ENC_GLOBAL:
-        return memory_run(w, i);
     case ENC_MUBUF:
+        return memory_run(w, i);
     case ENC_COUNT_:
         break;
     }

@@ -30,6 +30,10 @@ int taint_run(struct wave *w, const struct inst *i);
 /* Before an access, by the one who knows where it goes. */
 int taint_access(struct wave *w, const struct access *a, uint8_t *const pointer[WAVE_LANES]);
 
+/* Registers of a lane hold something after all: the part of a load outside its buffer. */
+void taint_clear(struct wave *w, const struct access *a, int lane, unsigned reg,
+                 unsigned bytes);
+
 /* --- for taint_*.c */
 
 /* Fault: the instruction does `what` with something unset. lane -1: all. */

@@ -78,6 +78,25 @@ static int moved(struct wave *w, const struct inst *i)
     return i->exec(w, i);
 }
 
+/* Sums of bytes: one unset bit of a lane spoils all four. */
+static int sums_run(struct wave *w, const struct inst *i)
+{
+    struct taint *t = w->taint;
+    static const unsigned count[3] = {2, 1, 4};
+    wave_row any = {0};
+    for (int n = 0; n < 3; n++)
+        for (unsigned k = 0; k < count[n]; k++)
+            for (int l = 0; l < WAVE_LANES; l++)
+                any[l] |= i->src[n].kind == OPERAND_VGPR   ? t->v[i->src[n].index + k][l]
+                          : i->src[n].kind == OPERAND_SGPR ? t->shadow.s[i->src[n].index + k]
+                                                           : 0;
+    for (int l = 0; l < WAVE_LANES; l++)
+        any[l] = any[l] ? ~0u : 0;
+    for (unsigned k = 0; k < 4; k++)
+        taint_store(t, i->d + k, any, w->s[WAVE_EXEC], ~0u);
+    return i->exec(w, i);
+}
+
 static bool moves(const struct inst *i)
 {
     exec_fn *const own = i->code->exec;
@@ -87,9 +106,13 @@ static bool moves(const struct inst *i)
 
 bool taint_lanes(struct wave *w, const struct inst *i, int *ret_event)
 {
-    const bool matrix = i->code->exec == exec_wmma;
-    if (!matrix && !moves(i))
+    if (i->code->exec == exec_wmma)
+        *ret_event = matrix_run(w, i);
+    else if (i->code->exec == exec_mqsad)
+        *ret_event = sums_run(w, i);
+    else if (moves(i))
+        *ret_event = moved(w, i);
+    else
         return false;
-    *ret_event = matrix ? matrix_run(w, i) : moved(w, i);
     return true;
 }

@@ -83,12 +83,17 @@ uint32_t wave_register_get(const struct wave *w, int32_t field)
     return v >> (field >> 6 & 31) & field_mask(field);
 }
 
-void wave_register_set(struct wave *w, int32_t field, uint32_t value)
+int wave_register_set(struct wave *w, const struct inst *i, uint32_t value)
 {
+    const int32_t field = i->imm;
     if ((field & 63) != HWREG_MODE)
-        return;
+        return WAVE_GOES_ON;
     const uint32_t low = (uint32_t)field >> 6 & 31, mask = field_mask(field) << low;
     wave_mode_set(w, (w->mode & ~mask) | (value << low & mask));
+    return w->mode & MODE_FP16_OVFL
+               ? wave_fault(w, i, SIM_FAULT_INSTRUCTION, -1, 0,
+                            "sets FP16_OVFL, which this simulator does not model")
+               : WAVE_GOES_ON;
 }
 
 /* --- faults

@@ -77,9 +77,10 @@ struct wave {
 
 void wave_mode_set(struct wave *w, uint32_t mode);
 
-/* s_getreg and s_setreg: `field` is the instruction's immediate. */
+/* s_getreg and s_setreg: `field` is the instruction's immediate. Setting faults for a mode that
+ * is not simulated. */
 uint32_t wave_register_get(const struct wave *w, int32_t field);
-void wave_register_set(struct wave *w, int32_t field, uint32_t value);
+int wave_register_set(struct wave *w, const struct inst *i, uint32_t value);
 
 /* Runs until something ends the loop or `limit` instructions are through (then WAVE_GOES_ON).
  */

@@ -982,6 +982,7 @@ def scalar():
     emit('s_getreg_b32 s10, hwreg(HW_REG_MODE, 4, 4)', {}, {'s10': 15})
     emit('s_setreg_b32 hwreg(HW_REG_MODE, 4, 2), s12', {'s12': 1}, {'mode': 0xd0})
     emit('s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 4), 0x6', {}, {'mode': 0xf6})
+    emit('s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 0x1', {}, {'event': 3})  # FP16_OVFL: refused
     emit('s_round_mode 0x5', {}, {'mode': 0xf5})
     emit('s_denorm_mode 12', {}, {'mode': 0xc0})
     for name in ('s_nop 3', 's_setkill 1', 's_sethalt 0', 's_sleep 1', 's_set_inst_prefetch_distance 0x1', 's_clause 0x1', 's_delay_alu instid0(VALU_DEP_1)',
@@ -1228,6 +1229,71 @@ def duals():
          {'v4': [0x40a00000] * 8, 'v5': [0x41200000] * 8})
 
 
+def buffers():
+    """Raw buffers of 256 bytes (s[4:7]): a lane's words from byte 256 on read as 0 and are not written; s20 is not checked. Records of 16 bytes
+    (s[64:67], which the test fills): 8 of them, checked as OOB_SELECT says."""
+    raw, size_all = {'s7': 0x30000000, 's20': 4}, 256
+    reg = lambda k: 'v24' if k == 1 else 'v[24:%d]' % (23 + k)
+    for t, size, signed, where in [(t, z, g, '') for t, (z, g) in LOADS.items()] + [('d16_%s%s' % (h, t), z, g, w) for t, z, g in (('u8', 1, 0), ('i8', 1, 1), ('b16', 2, 0))
+                                                                                  for h, w in (('', 'lo'), ('hi_', 'hi'))]:
+        n, old, after = max(size // 4, 1), 0x11223344, {}
+        piece = min(size, 4)
+        for l in range(8):
+            at = 64 * l + 56
+            value = sum(pattern(at + 4 + k, piece) << 8 * k for k in range(0, size, piece) if at + k + piece <= size_all)
+            for k, u in enumerate(loaded(value, size, signed, old, where)):
+                after.setdefault('v%d' % (24 + k), []).append(u)
+        emit('buffer_load_%s %s, v1, s[4:7], s20 offen offset:56' % (t, reg(n)), dict(raw, v24=[old] * 8), after)
+    for t, size, high in (('b8', 1, 0), ('b16', 2, 0), ('b32', 4, 0), ('b64', 8, 0), ('b96', 12, 0), ('b128', 16, 0), ('d16_hi_b8', 1, 1), ('d16_hi_b16', 2, 1)):
+        n, after = max(size // 4, 1), {}
+        data = [[random.getrandbits(32) for _ in range(8)] for _ in range(n)]
+        for l in range(8):
+            at = 64 * l + 56
+            v = sum(data[k][l] << 32 * k for k in range(n)) >> (16 if high else 0)
+            inside = sum(1 for k in range(0, size, min(size, 4)) if at + k + min(size, 4) <= size_all) * min(size, 4)
+            for w, u in list(words(at + 4, v, inside).items() if inside else []) + [(64 * l + 76, pattern(64 * l + 76, 4))] + ([] if inside else [(at + 4, pattern(at + 4, 4))]):
+                after['g%d' % w] = u
+        emit('buffer_store_%s %s, v1, s[4:7], s20 offen offset:56' % (t, reg(n)), dict(raw, **{'v%d' % (24 + k): data[k] for k in range(n)}), after)
+    table = [('swap', 'b', 'swap'), ('cmpswap', 'b', 'cmpswap'), ('add', 'u', 'add'), ('sub', 'u', 'sub'), ('min', 'i', 'imin'), ('min', 'u', 'umin'), ('max', 'i', 'imax'),
+             ('max', 'u', 'umax'), ('and', 'b', 'and'), ('or', 'b', 'or'), ('xor', 'b', 'xor'), ('inc', 'u', 'inc'), ('dec', 'u', 'dec')]
+    rows = [('%s_%s%d' % (n, t, bits), op, bits) for bits in (32, 64) for n, t, op in table]
+    rows += [('csub_u32', 'csub', 32), ('cmpswap_f32', 'fcmp', 32), ('min_f32', 'fmin', 32), ('max_f32', 'fmax', 32), ('add_f32', 'fadd', 32)]
+    for name, op, bits in rows:
+        n, offset = bits // 32, 64 - bits // 8
+        olds = [pattern(64 * l + offset, 4 * n) for l in range(8)]
+        data = [random.choice([o, o - 1, o + 1, int_value(bits)]) & ((1 << bits) - 1) for o in olds]
+        other = [o if random.random() < 0.6 else int_value(bits) for o in olds]
+        before, after = dict(raw), {}
+        lanes_into(before, 24, 'B%d' % bits, data)
+        if 'cmpswap' in name:
+            lanes_into(before, 24 + n, 'B%d' % bits, other)
+        new = [atomic(op, o, d, e, bits) if l < 4 else o for l, (o, d, e) in enumerate(zip(olds, data, other))]
+        lanes_into(after, 24, 'B%d' % bits, [o if l < 4 else 0 for l, o in enumerate(olds)])
+        for l in range(8):
+            for w, u in words(64 * l + offset, new[l], 4 * n).items():
+                after['g%d' % w] = u
+        emit('buffer_atomic_%s %s, v1, s[4:7], 0 offen offset:%d glc' % (name, reg(n * (2 if 'cmpswap' in name else 1)), offset), before, after)
+    index, offset = [0, 1, 7, 8, 2, 3, 40, 5], [0, 4, 12, 0, 13, 12, 8, 16]
+    for select in range(4):
+        def inside(i, o):
+            return [i < 8 and o + 4 <= 16, i < 8, True, 16 * i + o + 4 <= 8][select]
+        emit('buffer_load_b32 v24, v[8:9], s[64:67], 0 idxen offen', {'s67': select << 28, 'v8': index, 'v9': offset},
+             {'v24': [pattern(16 * i + o, 4) if inside(i, o) else 0 for i, o in zip(index, offset)]})
+    emit('buffer_load_b32 v24, v8, s[64:67], 0 idxen offset:8', {'v8': index}, {'v24': [pattern(16 * i + 8, 4) if i < 8 else 0 for i in index]})
+    emit('buffer_load_b32 v24, off, s[4:7], 64 offset:8', {'s7': 0x30000000}, {'v24': [pattern(72, 4)] * 8})
+    emit('buffer_load_b32 v24, off, s[4:7], null offset:8 glc slc dlc', {'s7': 0x30000000}, {'v24': [pattern(8, 4)] * 8})
+
+
+def four_sums():
+    for _ in range(2):
+        a, b = [random.getrandbits(64) for _ in range(8)], [random.choice([random.getrandbits(32), 0xff0000ff, 0]) for _ in range(8)]
+        c = [[random.getrandbits(32) for _ in range(8)] for _ in range(4)]
+        before = {'v6': [u & M32 for u in a], 'v7': [u >> 32 for u in a], 'v8': b}
+        before.update({'v%d' % (10 + k): c[k] for k in range(4)})
+        emit('v_mqsad_u32_u8 v[20:23], v[6:7], v8, v[10:13]', before,
+             {'v%d' % (20 + k): [sad(a[l] >> 8 * k & M32, b[l], c[k][l], True) & M32 for l in range(8)] for k in range(4)})
+
+
 def everything():
     for kind, name, types in table_rows():
         if kind == 'VC':
@@ -1249,7 +1315,7 @@ def everything():
                 compare('v_%s_%s_%s' % (c, op, kind), [kind.upper()])
     for name, bits, signed in (('v_dot4_i32_iu8', 8, 1), ('v_dot4_u32_u8', 8, 0), ('v_dot8_i32_iu4', 4, 1), ('v_dot8_u32_u4', 4, 0)):
         dot_integers(name, bits, signed)
-    for f in (carries, selections, dots, matrices, divisions, transcendentals, cubes, scalar, memory, atomics, shared, duals):
+    for f in (carries, selections, dots, matrices, divisions, transcendentals, cubes, scalar, memory, atomics, shared, duals, buffers, four_sums):
         f()
 
 
