@@ -2,6 +2,7 @@
 #include "compare.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,9 @@
 #include "answer.h"
 #include "casefile.h"
 #include "diagnose.h"
+#include "gap.h"
 #include "poison.h"
+#include "select.h"
 #include "verdict.h"
 
 /* One comparison under way. */
@@ -152,6 +155,46 @@ static enum err draw_output(const struct tensor *a, const struct tensor *b,
     return charts_make(a, b, oracle, sequence, o->charts, e);
 }
 
+/* Both sides right by their bounds, but farther from each other than the user allows? */
+static bool beyond_limits(const struct limits *l, const struct gap *g,
+                          const struct output_stats *s, const char **ret_rule)
+{
+    const struct limit_rule *broken = gap_broken(g, l);
+    double used = fmax(s->a.worst_bound, s->b.worst_bound);
+    for (int i = 0; i < l->n && !broken; i++)
+        if (l->rule[i].term[0].kind == LIMIT_BOUND && !(used <= l->rule[i].term[0].value))
+            broken = &l->rule[i];
+    *ret_rule = broken ? broken->text : NULL;
+    return broken != NULL;
+}
+
+static enum err judge_limits(const struct job *j, const struct tensor *a, const struct tensor *b,
+                             struct finding_out *o, struct errinfo *e)
+{
+    const struct limits *l = j->options->limits;
+    const char *rule;
+    struct gap g;
+    if (!l || !l->n || !b || verdict_fails(o->verdict, false) || o->verdict == VERDICT_SAME ||
+        o->verdict == VERDICT_KNOWN)
+        return ERR_OK;
+    TRY(gap_init(&g, e));
+    size_t width = (size_t)dtype_info(a->dtype)->bytes;
+    for (int64_t at = 0; at < a->count; at += GAP_PIECE) {
+        int64_t n = a->count - at < GAP_PIECE ? a->count - at : GAP_PIECE;
+        const struct gap_where where = {n, &at};
+        gap_add(&g, a->dtype, (const char *)a->data + (size_t)at * width,
+                (const char *)b->data + (size_t)at * width, n, &where, l);
+    }
+    if (beyond_limits(l, &g, &o->stats, &rule)) {
+        char text[sizeof o->reason];
+        snprintf(text, sizeof text, "%s", o->reason);
+        o->verdict = VERDICT_DIFFERENT;
+        snprintf(o->reason, sizeof o->reason, "beyond your limit %.60s: %.400s", rule, text);
+    }
+    gap_release(&g);
+    return ERR_OK;
+}
+
 static enum err compare_output(const struct job *j, struct unit *u, int which,
                                struct finding *f, struct errinfo *e)
 {
@@ -191,6 +234,8 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
             err = draw_output(a, b, &oracle, want->sequence, o, e);
         if (!err && j->options->known)
             known_output(j->options->known, &j->sides, f, a, b, o);
+        if (!err)
+            err = judge_limits(j, a, b, o, e);
         f->n_out++;
     }
     oracle_release(&oracle);
@@ -322,14 +367,14 @@ enum err compare_memory(const struct case_id *id, const struct compare_side *a,
 /* Refuses a pair of runs in which a case has no twin, unless only the common ones are wanted.
  */
 static enum err check_twins(const struct compare_run *x, const struct compare_run *y,
-                            struct errinfo *e)
+                            const struct compare_options *o, struct errinfo *e)
 {
     int64_t count = record_case_count(x->record, x->run), missing = 0;
     struct record_case c;
     char first[sizeof c.id] = "";
     for (int64_t i = 0; i < count; i++) {
         TRY(record_read_case(x->record, x->run, i, &c, e));
-        if (record_find_case(y->record, y->run, c.id) >= 0)
+        if (!select_takes(o->select, c.id) || record_find_case(y->record, y->run, c.id) >= 0)
             continue;
         if (!missing++)
             snprintf(first, sizeof first, "%s", c.id);
@@ -373,9 +418,11 @@ static enum err compare_all(struct job *j, compare_sink *sink, void *context,
         return err_set(e, ERR_FORMAT, "%s has no case %.300s", j->a->path, only);
     for (int64_t i = at; i < (only ? at + 1 : count); i++) {
         int64_t at_b = -1;
+        struct record_case c;
+        TRY(record_read_case(j->a->record, j->a->run, i, &c, e));
+        if (!select_takes(j->options->select, c.id))
+            continue;
         if (j->b) {
-            struct record_case c;
-            TRY(record_read_case(j->a->record, j->a->run, i, &c, e));
             at_b = record_find_case(j->b->record, j->b->run, c.id);
             if (at_b < 0)
                 continue;
@@ -390,6 +437,9 @@ static enum err compare_all(struct job *j, compare_sink *sink, void *context,
         if (err)
             return err;
     }
+    if (!tally->count && j->options->select && count)
+        return err_set(e, ERR_USAGE, "--case %.300s takes none of the cases of %s",
+                       j->options->select, j->a->path);
     if (!tally->count)
         return err_set(e, ERR_FORMAT, "%s has no cases to compare", j->a->path);
     return ERR_OK;
@@ -402,8 +452,8 @@ enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
     if (b && !o->common) {
-        TRY(check_twins(a, b, e));
-        TRY(check_twins(b, a, e));
+        TRY(check_twins(a, b, o, e));
+        TRY(check_twins(b, a, o, e));
     }
     struct job j = {.a = a, .b = b, .options = o, .threads = o->threads};
     if (!j.threads)

@@ -4,6 +4,7 @@
 
 #include "finding.h"
 #include "known.h"
+#include "limit.h"
 
 /* One run of a record. */
 struct compare_run {
@@ -18,6 +19,8 @@ struct compare_options {
     bool strict;
     bool charts;               /* somebody draws: finding_out.charts */
     const struct known *known; /* accepted differences; NULL: none */
+    const char *select;        /* only cases that it takes, see select.h; NULL: all */
+    const struct limits *limits; /* how far the sides may differ; NULL: as the bounds allow */
     const char *only;          /* judge the case of this id alone; NULL: all */
 };
 

@@ -69,6 +69,7 @@ struct finding_sides {
     struct record_run a, b;
     char file_a[512], file_b[512]; /* where they came from; equal for one `check` record */
     bool one_sided;
+    bool plain; /* two files of tensors without a reference: a finding is a tensor */
 };
 
 struct finding_tally {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ struct guard_answer {
     size_t size;
 };
 
-static bool send_all(int fd, const void *data, size_t size)
+bool guard_send(int fd, const void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t n = write(fd, (const char *)data + done, size - done);
@@ -43,7 +44,7 @@ static bool send_all(int fd, const void *data, size_t size)
     return true;
 }
 
-static bool receive_all(int fd, void *data, size_t size)
+bool guard_receive(int fd, void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t n = read(fd, (char *)data + done, size - done);
@@ -94,8 +95,7 @@ static void child_signals(const struct guard *g)
     alarm(g->seconds);
 }
 
-static _Noreturn void child_main(const struct guard *g, guard_work *work, void *context,
-                                 pid_t parent, int answer_fd)
+static void child_begin(const struct guard *g, pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -105,25 +105,30 @@ static _Noreturn void child_main(const struct guard *g, guard_work *work, void *
         dup2(null, STDERR_FILENO);
     child_signals(g);
     child_limit(g);
+}
 
+static _Noreturn void child_main(const struct guard *g, guard_work *work, void *context,
+                                 pid_t parent, int answer_fd)
+{
+    child_begin(g, parent);
     struct bytes out = {0};
     struct guard_answer answer = {.magic = guard_magic};
     answer.code = work(context, &out, &answer.info);
     answer.size = answer.code ? 0 : out.size;
-    bool sent = send_all(answer_fd, &answer, sizeof answer) &&
-                send_all(answer_fd, out.data, answer.size);
+    bool sent = guard_send(answer_fd, &answer, sizeof answer) &&
+                guard_send(answer_fd, out.data, answer.size);
     _exit(sent ? 0 : 1);
 }
 
 /* True when a whole answer came. */
 static bool receive(int fd, struct guard_answer *answer, struct bytes *out)
 {
-    if (!receive_all(fd, answer, sizeof *answer) || answer->magic != guard_magic)
+    if (!guard_receive(fd, answer, sizeof *answer) || answer->magic != guard_magic)
         return false;
     char piece[1 << 16];
     for (size_t left = answer->size; left > 0;) {
         size_t n = left < sizeof piece ? left : sizeof piece;
-        if (!receive_all(fd, piece, n) || bytes_append(out, piece, n, NULL))
+        if (!guard_receive(fd, piece, n) || bytes_append(out, piece, n, NULL))
             return false;
         left -= n;
     }
@@ -175,4 +180,50 @@ enum err guard_run(const struct guard *g, guard_work *work, void *context,
     if (!whole)
         return describe_death(g, status, e);
     return answer.code ? err_set(e, answer.code, "%s", answer.info.text) : ERR_OK;
+}
+
+enum err guard_start(const struct guard *g, guard_serve *serve, void *context,
+                     struct guard_server *ret_server, struct errinfo *e)
+{
+    int fd[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fd))
+        return err_set(e, ERR_IO, "cannot make a socket: %s", strerror(errno));
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        close(fd[0]);
+        child_begin(g, parent);
+        serve(context, fd[1]);
+        _exit(0);
+    }
+    close(fd[1]);
+    if (child < 0) {
+        close(fd[0]);
+        return err_set(e, ERR_IO, "cannot make a process: %s", strerror(errno));
+    }
+    *ret_server = (struct guard_server){child, fd[0]};
+    return ERR_OK;
+}
+
+/* The child ends by itself when its socket closes; one that hangs is killed. */
+static int server_end(struct guard_server *s, bool at_once)
+{
+    int status = 0;
+    close(s->fd);
+    if (at_once)
+        kill(s->pid, SIGKILL);
+    while (waitpid(s->pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    *s = (struct guard_server){0};
+    return status;
+}
+
+void guard_stop(struct guard_server *s)
+{
+    if (s->pid)
+        server_end(s, true);
+}
+
+enum err guard_died(const struct guard *g, struct guard_server *s, struct errinfo *e)
+{
+    return describe_death(g, server_end(s, false), e);
 }

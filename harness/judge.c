@@ -8,6 +8,8 @@
 
 #include "codestore.h"
 #include "command.h"
+#include "plain.h"
+#include "quote.h"
 #include "report.h"
 
 enum { JUDGE_REPORTS_MAX = OPTIONS_TEXTS_MAX + 1, JUDGE_DETAILS = 5 };
@@ -147,40 +149,29 @@ static struct report_options options_make(const struct options *o, const char *o
     };
 }
 
-static enum err judge_into(struct sinks *s, const struct compare_run *a,
-                           const struct compare_run *b, const struct options *o,
+/* Compares and sends each finding to the sink; `charts`: somebody draws. */
+typedef enum err compare_fn(void *context, bool charts, compare_sink *sink, void *sink_context,
+                            struct finding_tally *ret_tally, struct errinfo *e);
+
+static enum err judge_into(struct sinks *s, compare_fn *compare, void *context,
                            struct finding_tally *ret_tally, struct errinfo *e)
 {
-    struct known known;
-    TRY(judge_known(o, &known, e));
-    struct compare_options co = {
-        .threads = o->threads,
-        .common = o->common,
-        .strict = o->strict,
-        .charts = s->charts,
-        .known = &known};
-    enum err err = compare_runs(a, b, &co, sinks_finding, s, ret_tally, e);
-    known_release(&known);
-    if (err)
-        return err;
+    TRY(compare(context, s->charts, sinks_finding, s, ret_tally, e));
     for (int i = 0; i < s->count; i++)
         TRY(report_finish(s->report[i], ret_tally, e));
     return ERR_OK;
 }
 
-enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
-                    const struct options *o, const char *format, const char *output,
-                    int *ret_exit, struct errinfo *e)
+static enum err judge_with(const struct options *o, const char *format, const char *output,
+                           const struct finding_sides *sides, compare_fn *compare,
+                           void *context, int *ret_exit, struct errinfo *e)
 {
-    TRY(judge_check(o, format, e));
-    struct finding_sides sides;
-    compare_sides(a, b, &sides);
     struct report_options ro = options_make(o, output);
     struct sinks s = {0};
     struct finding_tally tally = {0};
-    enum err err = sinks_open(&s, &ro, &sides, o, format, output, e);
+    enum err err = sinks_open(&s, &ro, sides, o, format, output, e);
     if (!err)
-        err = judge_into(&s, a, b, o, &tally, e);
+        err = judge_into(&s, compare, context, &tally, e);
     sinks_close(&s);
     if (err)
         return err;
@@ -189,6 +180,118 @@ enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
     else if (tally.count == tally.verdicts[VERDICT_UNTESTED])
         *ret_exit = COMMAND_NOTHING;
     return ERR_OK;
+}
+
+struct records {
+    const struct compare_run *a, *b;
+    const struct options *options;
+    const struct limits *limits;
+};
+
+static enum err compare_records(void *context, bool charts, compare_sink *sink,
+                                void *sink_context, struct finding_tally *ret_tally,
+                                struct errinfo *e)
+{
+    const struct records *r = context;
+    const struct options *o = r->options;
+    struct known known;
+    TRY(judge_known(o, &known, e));
+    struct compare_options co = {.threads = o->threads,
+                                 .common = o->common,
+                                 .strict = o->strict,
+                                 .charts = charts,
+                                 .known = &known,
+                                 .select = o->select,
+                                 .limits = r->limits};
+    enum err err = compare_runs(r->a, r->b, &co, sink, sink_context, ret_tally, e);
+    known_release(&known);
+    return err;
+}
+
+enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
+                    const struct options *o, const char *format, const char *output,
+                    int *ret_exit, struct errinfo *e)
+{
+    struct finding_sides sides;
+    struct limits limits;
+    TRY(judge_check(o, format, e));
+    TRY(limits_parse(o->limits.count, o->limits.item, &limits, e));
+    if (o->maps.count)
+        return err_set(e, ERR_USAGE,
+                       "--map renames tensors of plain files; cases of records go by their ids");
+    struct records r = {a, b, o, &limits};
+    compare_sides(a, b, &sides);
+    return judge_with(o, format, output, &sides, compare_records, &r, ret_exit, e);
+}
+
+struct plain_work {
+    struct plain plain;
+    struct plain_options options;
+};
+
+static enum err compare_plain(void *context, bool charts, compare_sink *sink,
+                              void *sink_context, struct finding_tally *ret_tally,
+                              struct errinfo *e)
+{
+    (void)charts;
+    const struct plain_work *w = context;
+    return plain_run(&w->plain, &w->options, sink, sink_context, ret_tally, e);
+}
+
+/* The options that a finding depends on, for the line that shows it again. */
+static void write_extra(const struct options *o, char *text, size_t size)
+{
+    size_t used = 0;
+    *text = 0;
+    for (int i = 0; i < o->limits.count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, " --limit %s", o->limits.item[i]);
+    for (int i = 0; i < o->maps.count && used < size; i++)
+        used += (size_t)snprintf(text + used, size - used, " --map '%s'", o->maps.item[i]);
+}
+
+enum { PROBLEMS_SHOWN = 20 };
+
+static enum err refuse(const struct plain *p, struct errinfo *e)
+{
+    const char *text = p->problems.data;
+    if (p->n_problem == 1)
+        return err_set(e, ERR_FORMAT, "%s", text);
+    for (int i = 0; i < p->n_problem && i < PROBLEMS_SHOWN; i++, text += strlen(text) + 1) {
+        fputs("gpuparity compare: ", stderr);
+        quote_line(stderr, text, "");
+        fputc('\n', stderr);
+    }
+    return err_set(e, ERR_FORMAT,
+                   "%d tensors cannot be compared%s; --case leaves tensors out, --map renames "
+                   "them, --common skips those that are missing",
+                   p->n_problem, p->n_problem > PROBLEMS_SHOWN ? " (20 are shown)" : "");
+}
+
+enum err judge_plain(const struct options *o, const char *format, const char *output,
+                     int *ret_exit, struct errinfo *e)
+{
+    char extra[512];
+    struct limits limits;
+    struct plain_work w;
+    struct finding_sides sides;
+    TRY(judge_check(o, format, e));
+    TRY(limits_parse(o->limits.count, o->limits.item, &limits, e));
+    write_extra(o, extra, sizeof extra);
+    w.options = (struct plain_options){.threads = o->threads,
+                                       .common = o->common,
+                                       .strict = o->strict,
+                                       .select = o->select,
+                                       .limits = &limits,
+                                       .n_map = o->maps.count,
+                                       .map = o->maps.item,
+                                       .extra = extra};
+    TRY(plain_open(o->word[0], o->word[1], &w.options, &w.plain, e));
+    plain_sides(&w.plain, &sides);
+    enum err err = w.plain.n_problem ? refuse(&w.plain, e)
+                                     : judge_with(o, format, output, &sides, compare_plain, &w,
+                                                  ret_exit, e);
+    plain_close(&w.plain);
+    return err;
 }
 
 /* The runs a comparison is about: run 0 of each of two records, or both runs of one. */

@@ -24,6 +24,11 @@ enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
                     const struct options *o, const char *format, const char *output,
                     int *ret_exit, struct errinfo *e);
 
+/* The same for two files of tensors without a reference, of which at least one is no record.
+ * What makes them incomparable is printed, a line each, on standard error; the last is `e`. */
+enum err judge_plain(const struct options *o, const char *format, const char *output,
+                     int *ret_exit, struct errinfo *e);
+
 /* The same for the one or two records that the command line names: run 0 of each, or both runs
  * of one record; a record with a single run is judged alone. */
 enum err judge_files(const struct options *o, const char *format, const char *output,

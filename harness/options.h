@@ -38,7 +38,8 @@ struct options {
     bool strict, quiet, verbose, resume, replace, keep_code, common, force, help;
     int details, jobs, threads, repeat;
     double timeout;
-    struct texts reports, tag;
+    const char *select;
+    struct texts reports, tag, limits, maps;
     int n_word; /* what is not an option: cases, files */
     const char *word[OPTIONS_WORDS_MAX];
 };

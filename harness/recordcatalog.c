@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fileread.h"
 #include "guard.h"
 #include "recordfile.h"
 
@@ -218,21 +219,6 @@ enum err catalog_read(int fd, const char *path, struct catalog *ret_catalog, str
 
 /* --- bytes --- */
 
-static enum err read_at(int fd, uint64_t offset, void *to, size_t size, struct errinfo *e)
-{
-    for (size_t done = 0; done < size;) {
-        ssize_t n = pread(fd, (char *)to + done, size - done, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(e, ERR_IO, "cannot read: %s", strerror(errno));
-        if (n == 0)
-            return err_set(e, ERR_FORMAT, "the file is truncated");
-        done += (size_t)n;
-    }
-    return ERR_OK;
-}
-
 /* Before memory is taken for them: do so many bytes lie there? */
 static enum err check_place(int fd, const struct catalog_place *p, struct errinfo *e)
 {
@@ -261,7 +247,7 @@ enum err catalog_read_bytes(int fd, const struct catalog_place *p, void **ret_by
     void *bytes = malloc(p->size ? p->size : 1);
     if (!bytes)
         return err_set(e, ERR_NOMEM, "out of memory: %" PRIu64 " bytes wanted", p->size);
-    enum err err = read_at(fd, p->offset, bytes, p->size, e);
+    enum err err = fileread_at(fd, p->offset, bytes, p->size, e);
     if (!err) {
         recordfile_digest(bytes, p->size, digest);
         err = check_digest(p->digest, digest, e);
@@ -285,7 +271,7 @@ enum err catalog_read_tensor(int fd, const struct catalog_out *o, struct tensor 
     if (tensor_bytes(&t) != o->place.size)
         err = err_set(e, ERR_FORMAT, "its size and shape disagree");
     if (!err)
-        err = read_at(fd, o->place.offset, t.data, o->place.size, e);
+        err = fileread_at(fd, o->place.offset, t.data, o->place.size, e);
     if (!err) {
         tensor_digest(&t, digest);
         err = check_digest(o->place.digest, digest, e);

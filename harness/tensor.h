@@ -8,7 +8,7 @@
 #include "dtype.h"
 #include "err.h"
 
-enum { TENSOR_RANK_MAX = 6, TENSOR_NAME_MAX = 32 };
+enum { TENSOR_RANK_MAX = 8, TENSOR_NAME_MAX = 32 };
 
 /* A dense array of elements of one format, row-major (last index fastest), little-endian. Rank 0
  * is one element; a dimension of 0 makes an empty tensor, which is valid. */

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The loops of gap.c over elements of one width, which the compiler makes vectors of. Included
+ * once a width with
+ *
+ *   WORD    the unsigned type of an element      SIGNED  its positions, with room for a sign
+ *   FLOAT   the floating type of that size, if    NAME(x) x with the width behind it
+ *           there is one; else any
+ *
+ * Each takes GAP_STRIP elements at most. */
+
+#ifndef GAP_NO_FLOAT
+ALWAYS_INLINE FLOAT NAME(to_float)(WORD bits)
+{
+    FLOAT x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+#endif
+
+/* Bits seen, and is any element not finite? */
+ALWAYS_INLINE bool NAME(special)(const struct shape *f, const void *data, int n, uint64_t *bits)
+{
+    const WORD *x = data;
+    const WORD mask = (WORD)f->mask, last = (WORD)(f->limit - 1), nan = (WORD)f->sign;
+    WORD seen = 0;
+    unsigned odd = 0;
+    for (int i = 0; i < n; i++)
+        seen |= x[i];
+    for (int i = 0; f->is_float && i < n; i++)
+        odd |= (WORD)(x[i] & mask) > last;
+    for (int i = 0; f->fnuz && i < n; i++)
+        odd |= x[i] == nan;
+    *bits |= seen;
+    return odd;
+}
+
+/* Signed distances; false when one leaves 64 bits. */
+ALWAYS_INLINE bool NAME(distances)(const struct shape *f, const void *a, const void *b, int n,
+                                   int64_t *d)
+{
+    const WORD *x = a, *y = b;
+    const WORD mask = (WORD)f->mask, sign = (WORD)f->sign, flip = (WORD)f->flip;
+    const int unused = f->unused;
+    uint64_t out = 0;
+    if (f->is_float) {
+        for (int i = 0; i < n; i++) {
+            SIGNED p = (SIGNED)((x[i] & mask) >> unused), q = (SIGNED)((y[i] & mask) >> unused);
+            SIGNED s = (SIGNED)(0 - (SIGNED)((x[i] & sign) != 0));
+            SIGNED t = (SIGNED)(0 - (SIGNED)((y[i] & sign) != 0));
+            int64_t from = (SIGNED)((p ^ s) - s), to = (SIGNED)((q ^ t) - t);
+            d[i] = (int64_t)((uint64_t)to - (uint64_t)from);
+            out |= (uint64_t)((from ^ to) & (to ^ d[i]));
+        }
+    } else {
+        for (int i = 0; i < n; i++) {
+            int64_t from = (SIGNED)(WORD)(x[i] ^ flip), to = (SIGNED)(WORD)(y[i] ^ flip);
+            d[i] = (int64_t)((uint64_t)to - (uint64_t)from);
+            out |= (uint64_t)((from ^ to) & (to ^ d[i]));
+        }
+    }
+    return !(out >> 63);
+}
+
+/* How many are equal, and the largest |b - a|. */
+ALWAYS_INLINE int NAME(compare)(const struct shape *f, const void *a, const void *b, int n,
+                                double *absolute)
+{
+    const WORD *x = a, *y = b;
+    int equal = 0;
+    double far[LANES] = {0};
+    for (int i = 0; i < n; i++)
+        equal += x[i] == y[i];
+    if (f->d == DTYPE_F32 || f->d == DTYPE_F64) {
+        for (int i = 0; i + LANES <= n; i += LANES)
+            for (int l = 0; l < LANES; l++) {
+                double gap = fabs((double)NAME(to_float)(y[i + l]) - (double)NAME(to_float)(x[i + l]));
+                far[l] = gap > far[l] ? gap : far[l];
+            }
+        for (int i = n / LANES * LANES; i < n; i++) {
+            double gap = fabs((double)NAME(to_float)(y[i]) - (double)NAME(to_float)(x[i]));
+            far[0] = gap > far[0] ? gap : far[0];
+        }
+    } else if (f->is_float) {
+        for (int i = 0; i + LANES <= n; i += LANES)
+            for (int l = 0; l < LANES; l++) {
+                double gap = fabs(float_value(f, y[i + l]) - float_value(f, x[i + l]));
+                far[l] = gap > far[l] ? gap : far[l];
+            }
+        for (int i = n / LANES * LANES; i < n; i++) {
+            double gap = fabs(float_value(f, y[i]) - float_value(f, x[i]));
+            far[0] = gap > far[0] ? gap : far[0];
+        }
+    }
+    for (int l = 0; l < LANES; l++)
+        *absolute = far[l] > *absolute ? far[l] : *absolute;
+    return equal;
+}
+
+/* Counts of differing elements that are nearer to zero, or zero against a subnormal number, on
+ * the first side or on the second. */
+ALWAYS_INLINE void NAME(marks)(const struct shape *f, const void *a, const void *b, int n,
+                               struct marks *m)
+{
+    const WORD *x = a, *y = b;
+    const WORD mask = (WORD)f->mask, normal = (WORD)f->normal;
+    int less = 0, more = 0, flushed_a = 0, flushed_b = 0, sign = 0;
+    for (int i = 0; i < n; i++) {
+        WORD p = x[i] & mask, q = y[i] & mask;
+        less += p < q;
+        more += p > q;
+        flushed_a += (p == 0) & (q != 0) & (q < normal);
+        flushed_b += (q == 0) & (p != 0) & (p < normal);
+        sign += (p == 0) & (q == 0) & (x[i] != y[i]);
+    }
+    m->smaller[0] += less;
+    m->smaller[1] += more;
+    m->flushed[0] += flushed_a;
+    m->flushed[1] += flushed_b;
+    m->zero_sign += sign;
+}
+
+/* Sums that do not depend on the order of the values. */
+ALWAYS_INLINE void NAME(values)(const void *a, int n, uint32_t *sum)
+{
+    const WORD *x = a;
+    uint32_t s = *sum;
+    for (int i = 0; i < n; i++) {
+        uint32_t h = (uint32_t)x[i] ^ (uint32_t)((uint64_t)x[i] >> 32) * 0x85ebca6bu;
+        h *= 0x9e3779b1u;
+        h ^= h >> 15;
+        h *= 0x2c1b3c6du;
+        s += h ^ h >> 13;
+    }
+    *sum = s;
+}
+
+/* The first element that differs from `from` on; n if none. */
+ALWAYS_INLINE int NAME(unequal)(const void *a, const void *b, int from, int n)
+{
+    const WORD *x = a, *y = b;
+    while (from < n && x[from] == y[from])
+        from++;
+    return from;
+}
+
+#undef WORD
+#undef SIGNED
+#undef FLOAT
+#undef NAME
