@@ -17,7 +17,7 @@ const struct command commands[] = {
      cmd_check},
     {"run", "[CASE...] --on DEVICE -o REC.h5", "run on one device, write a record",
      OPTIONS_RUNS, cmd_run},
-    {"compare", "A B",
+    {"compare", "A.h5 B.h5",
      "judge two records, also from different machines, or any two files of tensors",
      OPTIONS_JUDGES | OPTIONS_COMPARES, cmd_compare},
     {"verify", "REC.h5 | CASE... [--on DEVICE]", "one side against the reference",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "quote.h"
 #include "report.h"
+#include "report_text_plain.h"
 #include "report_text_word.h"
 #include "wrap.h"
 
@@ -53,7 +54,7 @@ static void print_coloured(FILE *out, bool colour, enum colour c, const char *fo
         fputs("\033[0m", out);
 }
 
-static void print_side(FILE *out, char letter, const struct record_run *r, const char *file)
+static void print_device(FILE *out, char letter, const struct record_run *r, const char *file)
 {
     char text[640];
     snprintf(text, sizeof text, "%s, %s%s", r->name, r->arch,
@@ -67,9 +68,13 @@ static void print_side(FILE *out, char letter, const struct record_run *r, const
     wrap_print(out, text, INDENT_SIDE, INDENT_SIDE, WIDTH);
 }
 
-static void print_head(FILE *out, bool one_sided)
+static void print_head(FILE *out, const struct finding_sides *sides)
 {
-    if (one_sided) {
+    if (sides->plain) {
+        text_plain_head(out);
+        return;
+    }
+    if (sides->one_sided) {
         fprintf(out,
                 "\nerrors in ULP of the output's format against the unrounded reference;\n"
                 "rounded: share of correctly rounded elements; bound: the share used\n\n"
@@ -92,9 +97,11 @@ static void print_sides(struct text_state *s, FILE *out)
     if (s->sides_printed)
         return;
     s->sides_printed = true;
-    print_side(out, 'A', &s->sides->a, s->sides->file_a);
+    void (*print)(FILE *, char, const struct record_run *, const char *) =
+        s->sides->plain ? text_plain_side : print_device;
+    print(out, 'A', &s->sides->a, s->sides->file_a);
     if (!s->one_sided)
-        print_side(out, 'B', &s->sides->b, s->sides->file_b);
+        print(out, 'B', &s->sides->b, s->sides->file_b);
 }
 
 static enum err text_begin(void *state, FILE *out, const struct report_options *o,
@@ -186,11 +193,15 @@ static void print_verbose(FILE *out, const struct finding *f)
         const struct output_stats *s = &f->out[i].stats;
         for (int k = 0; k < f->out[i].n_claim; k++)
             print_cause(out, &f->out[i].claim[k]);
-        print_distribution(out, "A, ULP", &s->a.ulp);
+        if (s->has_reference)
+            print_distribution(out, "A, ULP", &s->a.ulp);
         if (f->one_sided)
             continue;
-        print_distribution(out, "B, ULP", &s->b.ulp);
+        if (s->has_reference)
+            print_distribution(out, "B, ULP", &s->b.ulp);
         print_distribution(out, "B-A, ULP", &s->pair.ulp);
+        if (!s->has_reference)
+            continue;
         fprintf(out,
                 "    KS %.3f (p %.2g), Wasserstein %.3g ULP; a lost term shows in %.0f %%\n",
                 s->pair.ks, s->pair.ks_p, s->pair.wasserstein, 100 * s->power);
@@ -227,7 +238,8 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
     (void)e;
     struct text_state *s = state;
     print_sides(s, out);
-    if (f->verdict != VERDICT_SAME && f->verdict != VERDICT_EQUIVALENT)
+    if (f->verdict != VERDICT_SAME && f->verdict != VERDICT_EQUIVALENT &&
+        f->verdict != VERDICT_WITHIN_LIMITS)
         remember(s, f);
     remember_marks(s, f);
     const struct cause_claim *c = finding_cause(f);
@@ -236,9 +248,12 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
     if (s->options->quiet)
         return ERR_OK;
     if (!s->head_printed)
-        print_head(out, s->one_sided);
+        print_head(out, s->sides);
     s->head_printed = true;
-    print_line(out, "", f->id);
+    if (s->sides->plain)
+        text_plain_name(out, f);
+    else
+        print_line(out, "", f->id);
     print_coloured(out, s->options->colour, verdict_colour(f->verdict), "%-15s",
                    verdict_name(f->verdict));
     if (!f->n_out)
@@ -246,7 +261,10 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
     for (int i = 0; i < f->n_out; i++) {
         if (i)
             fprintf(out, "  %-13s", f->out[i].name);
-        print_numbers(out, &f->out[i], s->one_sided);
+        if (s->sides->plain)
+            text_plain_row(out, &f->out[i]);
+        else
+            print_numbers(out, &f->out[i], s->one_sided);
     }
     if (s->options->verbose)
         print_verbose(out, f);
@@ -355,13 +373,17 @@ static enum err text_end(void *state, FILE *out, const struct finding_tally *t,
     struct text_state *s = state;
     print_sides(s, out);
     print_failing(s, out);
-    fprintf(out, "\n%" PRId64 " case%s: ", t->count, t->count == 1 ? "" : "s");
+    fprintf(out, "\n%" PRId64 " %s%s: ", t->count, s->sides->plain ? "tensor" : "case",
+            t->count == 1 ? "" : "s");
     print_counts(out, t);
     fprintf(out, "\n");
     print_meanings(out, t);
     print_causes(s, out);
     print_marks(s, out);
-    print_conclusion(s, out, t);
+    if (s->sides->plain)
+        text_plain_conclusion(out, t);
+    else
+        print_conclusion(s, out, t);
     return ERR_OK;
 }
 
