@@ -57,6 +57,26 @@ double roundoff_store(enum dtype d, double x)
     return ldexp(1, (e - 1 > lowest ? e - 1 : lowest) - dtype_info(d)->fraction - 1);
 }
 
+/* --- exact sums ------------------------------------------------------------------------------
+ */
+
+void grid_add(struct grid *g, double x)
+{
+    int e;
+    if (x == 0)
+        return;
+    uint64_t bits = (uint64_t)ldexp(frexp(fabs(x), &e), 53);
+    int lowest = e - 53 + __builtin_ctzll(bits);
+    g->least = g->some && g->least < lowest ? g->least : lowest;
+    g->some = true;
+    g->size += fabs(x);
+}
+
+bool grid_exact(const struct grid *g)
+{
+    return !g->some || (g->least >= -126 && g->size <= ldexp(1, g->least + 24));
+}
+
 /* --- elements --------------------------------------------------------------------------------
  */
 

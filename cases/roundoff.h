@@ -41,6 +41,17 @@ double roundoff_turn(double y);
  * rounded again: 0. */
 double roundoff_store(enum dtype d, double x);
 
+/* Terms of a sum. While all are multiples of one power of two, normal in f32, and their magnitudes
+ * add up to at most 2^24 times it, every order of summation is exact in f32. Starts zeroed. */
+struct grid {
+    bool some;
+    int least; /* exponent of the lowest bit of any */
+    double size;
+};
+
+void grid_add(struct grid *g, double x); /* x finite */
+bool grid_exact(const struct grid *g);
+
 /* One element of an oracle (case.h). */
 struct element {
     double value, tail, error, bound, drop, scale;
