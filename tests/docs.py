@@ -13,6 +13,8 @@ comment before a block, <!-- docs: WORD ... -->, says otherwise:
   needs NAME...  only where these programs, or Python modules (py:NAME), are; counted as skipped
   skip REASON    not run: needs hardware, root, the network; counted and printed
   run COMMAND    not a block: COMMAND runs here, unseen by readers
+  shows          before a table: what a row's command prints has the row's first cell in it
+  errors         before a table: a row's command fails with one line that has the second cell in it
 
 Exits 1 with each page, line and output that is wrong."""
 import concurrent.futures
@@ -56,7 +58,7 @@ def blocks_of(page):
             hidden.text, hidden.marks, marks = mark[2] + '\n', marks, {}
             found.append(hidden)
         elif mark:
-            if mark[1] not in ('file', 'exits', 'needs', 'skip'):
+            if mark[1] not in ('file', 'exits', 'needs', 'skip', 'shows', 'errors'):
                 raise Wrong('%s:%d: unknown mark %s' % (page, number, mark[1]))
             marks[mark[1]] = mark[2]
         elif line.startswith('```'):
@@ -65,17 +67,20 @@ def blocks_of(page):
         elif re.match(r'    (\$ |gpuparity |build/)', line):
             raise Wrong('%s:%d: a command in an indented block is not run: fence it' % (page, number))
         elif line.startswith('|'):
-            found += cells(page, number, line)
+            found += cells(page, number, line, marks)
+        elif not line and ('shows' in marks or 'errors' in marks):
+            marks = {}
     if block or marks:
         raise Wrong('%s: a block or a mark without end' % page)
     return found
 
 
-def cells(page, number, line):
-    for command in re.findall(r'`(gpuparity [^`]*)`', line):
-        if not PLACEHOLDER.search(command):
+def cells(page, number, line, marks):
+    row = [c.strip().replace('\\|', '|') for c in re.split(r'(?<!\\)\|', line)[1:-1]]
+    for command in re.findall(r'`((?:[A-Z_]+=\S+ )?gpuparity [^`]*)`', ' | '.join(row)):
+        if 'errors' in marks or not PLACEHOLDER.search(command):
             block = Block(page, number, 'cell')
-            block.text = command.replace('\\|', '|') + '\n'
+            block.text, block.marks, block.row = command + '\n', marks, row
             yield block
 
 
@@ -140,6 +145,20 @@ def run_console(place, block, status):
             at = found + len(part)
 
 
+def run_cell(place, block):
+    got, output = place.run(['sh', '-e', '-c', block.text])
+    words = ' '.join(output.split())
+    if 'errors' in block.marks:
+        expect_status(block, block.text, got, {2, 77}, output)
+        wanted = block.row[1].strip('`').split('\u2026')
+        if output.count('\n') != 1 or not all(w.strip() in words for w in wanted):
+            raise Wrong('%s:%d: %s: does not say "%s":\n%s' % (block.page, block.line, block.text, block.row[1], output))
+        return
+    expect_status(block, block.text, got, {0, 1}, output)
+    if 'shows' in block.marks and block.row[0] not in words:
+        raise Wrong('%s:%d: %s: does not show "%s"\n%s' % (block.page, block.line, block.text, block.row[0], output[-3000:]))
+
+
 def run_block(place, block):
     """Returns why it was not run, or None."""
     if 'skip' in block.marks:
@@ -156,12 +175,12 @@ def run_block(place, block):
     status = {int(block.marks.get('exits', 0))}
     if block.kind == 'c':
         raise Wrong('%s:%d: say what becomes of C: <!-- docs: file NAME.c -->' % (block.page, block.line))
-    if block.kind == 'console':
-        run_console(place, block, status)
+    if block.kind in ('console', 'cell'):
+        run_console(place, block, status) if block.kind == 'console' else run_cell(place, block)
         return None
     runner = [PYTHON, '-c'] if block.kind == 'python' else ['sh', '-e', '-c']
     got, output = place.run(runner + [block.text])
-    expect_status(block, block.text, got, {0, 1} if block.kind == 'cell' else status, output)
+    expect_status(block, block.text, got, status, output)
     return None
 
 
