@@ -109,8 +109,24 @@ static enum backend_status library_missing(const struct library_search *s, const
                         s->what, s->name[0], s->package);
 }
 
-enum backend_status library_open(const struct library_search *s, struct library *ret_library,
-                                 struct backend_error *e)
+/* Once loaded, a library is found again by its name. */
+static void beside_load(const struct library_search *s, const struct library *l)
+{
+    char pattern[PATH_MAX];
+    const char *slash = strrchr(l->path, '/');
+    glob_t found;
+    if (!s->beside || !slash)
+        return;
+    snprintf(pattern, sizeof pattern, "%.*s/%s", (int)(slash - l->path), l->path, s->beside);
+    if (glob(pattern, 0, NULL, &found))
+        return;
+    for (size_t i = 0; i < found.gl_pathc; i++)
+        (void)dlopen(found.gl_pathv[i], RTLD_LAZY | RTLD_LOCAL);
+    globfree(&found);
+}
+
+static enum backend_status library_find(const struct library_search *s,
+                                        struct library *ret_library, struct backend_error *e)
 {
     char problem[512] = "";
     const char *chosen = s->override ? getenv(s->override) : NULL;
@@ -130,6 +146,15 @@ enum backend_status library_open(const struct library_search *s, struct library 
             return BACKEND_OK;
     }
     return library_missing(s, problem, e);
+}
+
+enum backend_status library_open(const struct library_search *s, struct library *ret_library,
+                                 struct backend_error *e)
+{
+    enum backend_status status = library_find(s, ret_library, e);
+    if (!status)
+        beside_load(s, ret_library);
+    return status;
 }
 
 enum backend_status library_resolve(const struct library *l,

@@ -19,6 +19,8 @@ struct library_search {
     const char *override;    /* environment variable that names the one file, or "none" */
     const char *const *name; /* NULL-ended */
     const char *package;     /* what to install, for the message */
+    const char *beside;      /* pattern of files in its folder that it will ask the loader for by
+                                bare name, and so not find by itself; NULL: none */
 };
 
 /* BACKEND_MISSING says what was looked for and what to install, or why a file that is there

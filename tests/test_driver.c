@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "backends/backend.h"
+#include "backends/library.h"
 #include "fake.h"
 #include "harness/caseid.h"
 #include "harness/codestore.h"
@@ -47,6 +49,21 @@ START_TEST(library_absent_or_foreign)
     ck_assert_ptr_nonnull(strstr(e.text, "has no function hipInit"));
     snprintf(text, sizeof text, "rm -r %s", folder);
     ck_assert_int_eq(system(text), 0);
+}
+END_TEST
+
+/* NVRTC of pip asks the loader for its other half by name, and has no path to it. */
+START_TEST(library_beside)
+{
+    char path[4096];
+    struct library l;
+    snprintf(path, sizeof path, "%s/libgpuparity-hip-sim.so", getenv("GPUPARITY_SIM_DIR"));
+    struct library_search s = {.what = "it", .name = (const char *const[]){path, NULL}};
+    ck_assert_int_eq(library_open(&s, &l, &e), BACKEND_OK);
+    ck_assert_ptr_null(dlopen("libgpuparity-cuda-sim.so", RTLD_LAZY | RTLD_NOLOAD));
+    s.beside = "libgpuparity-cuda-sim.s*";
+    ck_assert_int_eq(library_open(&s, &l, &e), BACKEND_OK);
+    ck_assert_ptr_nonnull(dlopen("libgpuparity-cuda-sim.so", RTLD_LAZY | RTLD_NOLOAD));
 }
 END_TEST
 
@@ -397,6 +414,7 @@ int main(void)
     Suite *s = suite_create("driver");
     TCase *t = tcase_create("driver");
     tcase_add_test(t, library_absent_or_foreign);
+    tcase_add_test(t, library_beside);
     tcase_add_test(t, fake_counts);
     tcase_add_test(t, fake_describes_itself);
     tcase_add_test(t, fake_memory);

@@ -29,6 +29,7 @@ const struct library_search vendor_compiler_cuda = {
                               "~/.cache/gpuparity/nvrtc/nvidia/{cu13,cuda_nvrtc}/lib/"
                               "libnvrtc.so.1[0-9]*",
                               "~/.local" PIP, "/usr/local" PIP, "/usr" PIP, NULL},
+    .beside = "libnvrtc-builtins.so.*", /* NVRTC 13 of pip has no run path to it */
     .package = "pip install nvidia-cuda-nvrtc, or name the file in GPUPARITY_NVRTC",
 };
 
