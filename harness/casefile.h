@@ -98,6 +98,7 @@ struct casefile {
     struct casefile_tensor tensor[CASE_TENSOR_MAX];
     struct casefile_kernel kernel[CASE_LAUNCH_MAX];
     enum dtype compute; /* of formulas */
+    bool matrix;        /* sums may go through the matrix unit */
     int n_side, n_define, n_include, n_mode;
     struct casefile_side side[CASEFILE_SIDES_MAX];
     struct { const char *name, *value; } define[CASEFILE_ITEMS_MAX];
@@ -149,9 +150,12 @@ enum err casefile_keys(const struct casefile *f, const struct yamlnode *map,
                        const char *const *keys, struct errinfo *e);
 enum err casefile_want(const struct casefile *f, const struct yamlnode *n, enum yaml_kind kind,
                        const char *what, struct errinfo *e);
-/* A size, or a formula when `real`; formulas of outputs may use tensors, too. */
+/* A size, or a number when `real`; and the formula of an output, with its indices. */
 enum err casefile_expr(const struct casefile *f, const struct yamlnode *n, bool real,
-                       bool tensors, struct expr *ret_expr, struct errinfo *e);
+                       struct expr *ret_expr, struct errinfo *e);
+enum err casefile_formula(const struct casefile *f, const struct yamlnode *n, bool real,
+                          bool tensors, int n_index, const char *const *index,
+                          struct expr *ret_expr, struct errinfo *e);
 enum err casefile_dtype(const struct casefile *f, const struct yamlnode *n, const char *word,
                         struct casefile_dtype *ret_dtype, struct errinfo *e);
 int casefile_tensor_find(const struct casefile *f, const char *name); /* -1: none */

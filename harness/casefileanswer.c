@@ -2,11 +2,35 @@
 #include "casefile.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* --- reference: ------------------------------------------------------------------------------
  */
+
+/* y[i,j]: the names of the output's indices go to `index`; what is left of the key is "y". */
+static enum err key_split(struct casefile *f, struct yamlnode *n, char name[EXPR_NAME_MAX],
+                          char text[EXPR_INDEX_MAX][EXPR_NAME_MAX], int *ret_count,
+                          struct errinfo *e)
+{
+    const char *at = strchr(n->key, '[');
+    struct yamlnode where = {.line = n->key_line, .column = n->key_column};
+    *ret_count = 0;
+    snprintf(name, EXPR_NAME_MAX, "%.*s", at ? (int)(at - n->key) : 31, n->key);
+    n->key = name;
+    while (at && at[1] && *at != ']') {
+        at += 1 + strspn(at + 1, " ");
+        size_t size = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+        if (!size || size >= EXPR_NAME_MAX || *ret_count == TENSOR_RANK_MAX)
+            return yamltree_fail(&f->tree, &where, e, "the indices of an output are names: y[i,j]");
+        snprintf(text[(*ret_count)++], EXPR_NAME_MAX, "%.*s", (int)size, at);
+        at += size + strspn(at + size, " ");
+        if (*at != ',' && *at != ']')
+            return yamltree_fail(&f->tree, &where, e, "the indices of an output are names: y[i,j]");
+    }
+    return ERR_OK;
+}
 
 /* The output that a key of `reference:` or `limits:` names. */
 static enum err output_find(struct casefile *f, const struct yamlnode *n,
@@ -36,15 +60,28 @@ static enum err answer_once(const struct casefile *f, const struct casefile_tens
     return yamltree_fail(&f->tree, n, e, "%s has a reference already", t->node->key);
 }
 
+static enum err one_formula_read(struct casefile *f, const struct yamlnode *n, struct errinfo *e)
+{
+    struct casefile_tensor *t;
+    struct yamlnode plain = *n;
+    char name[EXPR_NAME_MAX], text[EXPR_INDEX_MAX][EXPR_NAME_MAX];
+    const char *index[EXPR_INDEX_MAX];
+    int count = 0;
+    TRY(key_split(f, &plain, name, text, &count, e));
+    for (int i = 0; i < count; i++)
+        index[i] = text[i];
+    TRY(output_find(f, &plain, &t, e));
+    TRY(answer_once(f, t, n, e));
+    if (count && count != t->rank)
+        return yamltree_fail(&f->tree, n, e, "%s has %d dimensions, not %d", name, t->rank, count);
+    return casefile_formula(f, n, true, true, count, index, &t->formula, e);
+}
+
 static enum err formula_read(struct casefile *f, const struct yamlnode *map, struct errinfo *e)
 {
     TRY(casefile_want(f, map, YAML_MAP, "formula", e));
-    for (const struct yamlnode *n = map->first; n; n = n->next) {
-        struct casefile_tensor *t;
-        TRY(output_find(f, n, &t, e));
-        TRY(answer_once(f, t, n, e));
-        TRY(casefile_expr(f, n, true, true, &t->formula, e));
-    }
+    for (const struct yamlnode *n = map->first; n; n = n->next)
+        TRY(one_formula_read(f, n, e));
     return ERR_OK;
 }
 
@@ -74,9 +111,14 @@ static enum err compute_read(struct casefile *f, const struct yamlnode *n, struc
 
 static enum err reference_read(struct casefile *f, const struct yamlnode *n, struct errinfo *e)
 {
-    static const char *const keys[] = {"formula", "kernels", "files", "compute", NULL};
+    static const char *const keys[] = {"formula", "kernels", "files", "compute", "matrix", NULL};
     TRY(casefile_want(f, n, YAML_MAP, "reference", e));
     TRY(casefile_keys(f, n, keys, e));
+    const struct yamlnode *matrix = yamlnode_get(n, "matrix");
+    if (matrix && (matrix->kind != YAML_TEXT ||
+                   (strcmp(matrix->text, "true") && strcmp(matrix->text, "false"))))
+        return yamltree_fail(&f->tree, matrix, e, "matrix is true or false");
+    f->matrix = matrix && !strcmp(matrix->text, "true");
     if (yamlnode_get(n, "compute"))
         TRY(compute_read(f, yamlnode_get(n, "compute"), e));
     if (yamlnode_get(n, "formula"))

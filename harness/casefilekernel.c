@@ -144,7 +144,7 @@ static enum err arg_read(struct casefile *f, const struct yamlnode *n, struct ca
     enum dtype d = a->dtype.dtype;
     if (a->dtype.param >= 0)
         d = dtype_find(f->params[a->dtype.param].words[0]);
-    return casefile_expr(f, &value, dtype_info(d)->kind == DTYPE_KIND_FLOAT, false, &a->value, e);
+    return casefile_expr(f, &value, dtype_info(d)->kind == DTYPE_KIND_FLOAT, &a->value, e);
 }
 
 /* [a, b, c], or a alone. */
@@ -155,7 +155,7 @@ static enum err extent_read(struct casefile *f, const struct yamlnode *n, struct
     if (n->kind == YAML_MAP || (n->kind == YAML_LIST && (n->count < 1 || n->count > 3)))
         return yamltree_fail(&f->tree, n, e, "one to three sizes: [ceildiv(n, 256), 1, 1]");
     for (int i = 0; at; at = n->kind == YAML_LIST ? at->next : NULL, i++)
-        TRY(casefile_expr(f, at, false, false, &to[i], e));
+        TRY(casefile_expr(f, at, false, &to[i], e));
     return ERR_OK;
 }
 
@@ -174,7 +174,7 @@ static enum err launch_read(struct casefile *f, struct casefile_kernel *k,
         if (f->side[i].source)
             return yamltree_fail(&f->tree, n, e, "the kernel has no block: block: [256]");
     if (k->shared_node)
-        TRY(casefile_expr(f, k->shared_node, false, false, &k->shared, e));
+        TRY(casefile_expr(f, k->shared_node, false, &k->shared, e));
     return ERR_OK;
 }
 

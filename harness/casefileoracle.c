@@ -2,6 +2,7 @@
 #include "casefile.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,19 +18,25 @@
  * `drop`, the smallest fault that the case wants to catch, is the value of the element before in
  * the place of this one: kernels go wrong in where they read and write. */
 
-enum { CHUNK = 4096 };
+enum { CHUNK = 256 };
+
+/* Matrix units align and truncate: the share of a term in their error is at most
+ * u (5 P + 7 S) / 4, which is 3 u of all terms (cases/gemm/bound.c). */
+static const double matrix_unit = 3;
 
 struct oracle_job {
     const struct case_plan *plan;
     const struct casefile_tensor *c;
     const struct tensor *const *input;
-    int n_param;
+    const struct case_tensor *t;
     long double param[CASE_PARAM_MAX];
+    int64_t range[EXPR_INDEX_MAX];
     struct expr_rules rules;
     enum dtype dtype; /* of the output */
     bool rounds;      /* storing the result rounds it once more */
     const struct tensor *answer;
     struct oracle *o;
+    atomic_bool failed;
 };
 
 static struct expr_rules rules_make(const struct casefile *f, const struct case_mode *m)
@@ -43,6 +50,7 @@ static struct expr_rules rules_make(const struct casefile *f, const struct case_
     if (info->kind != DTYPE_KIND_FLOAT)
         return r;
     r.unit = dtype_unit(f->compute);
+    r.sum_unit = f->matrix ? matrix_unit * r.unit : 0;
     r.largest = dtype_max(f->compute);
     r.tiny = m->flush ? dtype_min_normal(f->compute) : dtype_min_subnormal(f->compute);
     return r;
@@ -62,16 +70,14 @@ static double storing(enum dtype d, double v)
     return dtype_info(d)->kind == DTYPE_KIND_FLOAT ? ulp_size(d, v) / 2 : 0.5;
 }
 
-static void formula_element(const struct oracle_job *j, int64_t i)
+static void formula_element(const struct oracle_job *j, struct expr_env *v, int64_t i)
 {
-    long double value[CASE_PARAM_MAX + CASE_TENSOR_MAX];
-    memcpy(value, j->param, sizeof j->param[0] * (size_t)j->n_param);
-    for (int k = 0; k < j->plan->n_tensor; k++) {
-        const struct tensor *t = j->input[k];
-        bool one = t && t->count == 1;
-        value[j->n_param + k] = t && (one || i < t->count) ? tensor_value(t, one ? 0 : i) : 0;
+    int64_t rest = v->element = i;
+    for (int k = j->t->rank - 1; k >= 0 && k < j->c->formula.n_index; k--) {
+        v->index[k] = rest % j->t->dim[k];
+        rest /= j->t->dim[k];
     }
-    struct expr_real r = expr_real(&j->c->formula, &j->rules, value);
+    struct expr_real r = expr_real(&j->c->formula, &j->rules, v);
     double head = (double)r.value, tail = isfinite(head) ? (double)(r.value - head) : 0;
     double error = (double)r.error + fabs(head) * 0x1p-106;
     j->o->value[i] = head;
@@ -97,13 +103,20 @@ static void answer_element(const struct oracle_job *j, int64_t i)
 
 static void chunk_do(void *context, int64_t chunk)
 {
-    const struct oracle_job *j = context;
+    struct oracle_job *j = context;
     int64_t from = chunk * CHUNK, to = from + CHUNK < j->o->count ? from + CHUNK : j->o->count;
+    struct expr_env v = {.value = j->param, .tensor = j->input};
+    memcpy(v.range, j->range, sizeof v.range);
+    if (!j->answer && expr_env_init(&v, &j->c->formula, NULL)) {
+        j->failed = true;
+        return;
+    }
     for (int64_t i = from; i < to; i++)
         if (j->answer)
             answer_element(j, i);
         else
-            formula_element(j, i);
+            formula_element(j, &v, i);
+    expr_env_release(&v);
 }
 
 static void drops_make(struct oracle *o)
@@ -115,21 +128,27 @@ static void drops_make(struct oracle *o)
     }
 }
 
-/* Every tensor in a formula has one element, or as many as the output. */
-static enum err formula_check(const struct casefile *f, const struct case_plan *plan, int which,
-                              int64_t count, const struct tensor *const *input,
+/* Every tensor without indices has one element, or as many as the output; those with indices
+ * agree on how far each runs. */
+static enum err formula_check(const struct casefile *f, struct oracle_job *j, int64_t count,
                               struct errinfo *e)
 {
-    for (int k = 0; k < plan->n_tensor; k++)
-        if (expr_uses(&f->tensor[which].formula, f->n_param + k) && input[k] &&
-            input[k]->count != 1 && input[k]->count != count)
+    const char *name[CASE_TENSOR_MAX];
+    const struct tensor *const *input = j->input;
+    for (int k = 0; k < j->plan->n_tensor; k++) {
+        name[k] = j->plan->tensor[k].name;
+        if (expr_uses_whole(&j->c->formula, k) && input[k]->count != 1 &&
+            input[k]->count != count)
             return err_set(e, ERR_USAGE,
                            "%.200s: the formula of %s goes element by element: %s has %lld "
-                           "elements, %s %lld",
-                           f->path, plan->tensor[which].name, plan->tensor[k].name,
-                           (long long)input[k]->count, plan->tensor[which].name,
-                           (long long)count);
-    return ERR_OK;
+                           "elements, %s %lld; write its indices: %s[i,j]",
+                           f->path, j->t->name, name[k], (long long)input[k]->count, j->t->name,
+                           (long long)count, name[k]);
+    }
+    for (int k = 0; k < EXPR_INDEX_MAX; k++)
+        j->range[k] = k < j->t->rank && k < j->c->formula.n_index ? j->t->dim[k] : -1;
+    enum err err = expr_ranges(&j->c->formula, input, name, j->range, e);
+    return err ? err_context(e, err, "%.200s: the formula of %s", f->path, j->t->name) : ERR_OK;
 }
 
 static enum err answer_make(const struct oracle_job *j, const struct case_tensor *t,
@@ -147,6 +166,8 @@ static enum err oracle_run(struct oracle_job *j, int64_t count, int threads,
     TRY(oracle_init(ret_oracle, count, e));
     j->o = ret_oracle;
     tasks_run(threads, (count + CHUNK - 1) / CHUNK, chunk_do, j);
+    if (j->failed)
+        return err_set(e, ERR_NOMEM, "out of memory");
     drops_make(ret_oracle);
     return ERR_OK;
 }
@@ -158,7 +179,7 @@ enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
     const struct casefile *f = id->family->file;
     const struct casefile_tensor *c = &f->tensor[which];
     const struct case_tensor *t = &plan->tensor[which];
-    struct oracle_job j = {.plan = plan, .c = c, .input = input, .n_param = f->n_param};
+    struct oracle_job j = {.plan = plan, .c = c, .input = input, .t = t};
     struct tensor read = {0};
     int64_t count = 1;
     memset(ret_oracle, 0, sizeof *ret_oracle);
@@ -174,7 +195,7 @@ enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
     if (c->answer >= 0)
         j.answer = input[c->answer];
     else if (c->formula.count)
-        TRY(formula_check(f, plan, which, count, input, e));
+        TRY(formula_check(f, &j, count, e));
     else if (!c->answer_data.path)
         return ERR_OK;
     if (c->answer_data.path) {

@@ -117,8 +117,9 @@ static enum err number_plan(const struct maker *m, const struct casefile_arg *c,
     const struct dtype_info *info = dtype_info(d);
     a->bytes = info->bytes;
     if (info->kind == DTYPE_KIND_FLOAT) {
-        struct expr_real v = expr_real(
-            &c->value, &(struct expr_rules){.exact_div = true, .exact_sqrt = true}, m->real);
+        const struct expr_rules rules = {.exact_div = true, .exact_sqrt = true};
+        struct expr_env env = {.value = m->real};
+        struct expr_real v = expr_real(&c->value, &rules, &env);
         double head = (double)v.value;
         a->bits = dtype_round_sum(d, head, (double)(v.value - head));
         return ERR_OK;

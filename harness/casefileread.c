@@ -62,19 +62,31 @@ static enum err name_check(const struct casefile *f, const struct yamlnode *n,
 }
 
 enum err casefile_expr(const struct casefile *f, const struct yamlnode *n, bool real,
-                       bool tensors, struct expr *ret_expr, struct errinfo *e)
+                       struct expr *ret_expr, struct errinfo *e)
 {
-    const char *name[CASE_PARAM_MAX + CASE_TENSOR_MAX];
-    int count = 0;
+    return casefile_formula(f, n, real, false, 0, NULL, ret_expr, e);
+}
+
+enum err casefile_formula(const struct casefile *f, const struct yamlnode *n, bool real,
+                          bool tensors, int n_index, const char *const *index,
+                          struct expr *ret_expr, struct errinfo *e)
+{
+    const char *value[CASE_PARAM_MAX], *tensor[CASE_TENSOR_MAX];
+    int rank[CASE_TENSOR_MAX];
+    struct expr_names names = {.value = value, .tensor = tensor, .rank = rank, .index = index};
     TRY(casefile_want(f, n, YAML_TEXT, real ? "a formula" : "a size", e));
-    for (; count < f->n_param; count++) {
-        enum param_kind kind = f->params[count].kind;
+    for (; names.n_value < f->n_param; names.n_value++) {
+        enum param_kind kind = f->params[names.n_value].kind;
         bool usable = kind == PARAM_INT || (real && kind == PARAM_REAL);
-        name[count] = usable ? f->params[count].name : "";
+        value[names.n_value] = usable ? f->params[names.n_value].name : "";
     }
-    for (int i = 0; tensors && i < f->n_tensor; i++)
-        name[count++] = f->tensor[i].role == TENSOR_OUT ? "" : f->tensor[i].node->key;
-    enum err err = expr_parse(n->text, real, count, name, ret_expr, e);
+    for (; tensors && names.n_tensor < f->n_tensor; names.n_tensor++) {
+        const struct casefile_tensor *t = &f->tensor[names.n_tensor];
+        tensor[names.n_tensor] = t->role == TENSOR_OUT ? "" : t->node->key;
+        rank[names.n_tensor] = t->rank;
+    }
+    names.n_index = n_index;
+    enum err err = expr_parse(n->text, real, &names, ret_expr, e);
     if (err && !n->quoted && strchr(n->text, '(') && !strchr(n->text, ')'))
         return yamltree_fail(&f->tree, n, e,
                              "'%.60s' was cut off at a comma: within { } and [ ] an expression "
@@ -288,7 +300,7 @@ static enum err shape_read(struct casefile *f, struct casefile_tensor *t,
         return yamltree_fail(&f->tree, n, e, "at most %d dimensions", TENSOR_RANK_MAX);
     for (; at; at = n->kind == YAML_LIST ? at->next : NULL) {
         t->dim_node[t->rank] = at;
-        TRY(casefile_expr(f, at, false, false, &t->dim[t->rank], e));
+        TRY(casefile_expr(f, at, false, &t->dim[t->rank], e));
         t->rank++;
     }
     return ERR_OK;

@@ -33,9 +33,10 @@ enum { FUNCTIONS = sizeof functions / sizeof *functions };
 struct parser {
     const char *text, *at;
     bool real;
-    int n_name, depth;
-    const char *const *name;
+    int depth;
+    const struct expr_names *names;
     struct expr expr;
+    unsigned bound; /* indices in force: the result's, and those of sums around */
     struct errinfo *e;
 };
 
@@ -56,6 +57,11 @@ static enum err node_add(struct parser *p, struct expr_node n, int *ret_index)
 {
     if (p->expr.count == EXPR_NODES_MAX)
         return fail(p, "too long, it could not be taken in");
+    bool leaf = n.op < EXPR_NEGATE;
+    for (int i = 0; i < 3 && !leaf; i++)
+        n.depends |= p->expr.node[n.arg[i]].depends;
+    if (n.op >= EXPR_SUM && n.op <= EXPR_HIGHEST)
+        n.depends &= ~(1u << n.slot);
     *ret_index = p->expr.count;
     p->expr.node[p->expr.count++] = n;
     return ERR_OK;
@@ -108,9 +114,14 @@ static enum err call_parse(struct parser *p, const struct function *f, int *ret_
 static enum err word_unknown(struct parser *p, const char *word)
 {
     const char *names[NAMES_MAX + FUNCTIONS];
+    const struct expr_names *known = p->names;
     int n = 0;
-    for (int i = 0; i < p->n_name && n < NAMES_MAX; i++)
-        names[n++] = p->name[i];
+    for (int i = 0; i < known->n_value && n < NAMES_MAX; i++)
+        if (known->value[i][0])
+            names[n++] = known->value[i];
+    for (int i = 0; i < known->n_tensor && n < NAMES_MAX; i++)
+        if (known->tensor[i][0])
+            names[n++] = known->tensor[i];
     for (int i = 0; i < FUNCTIONS; i++)
         if (p->real ? functions[i].real : functions[i].whole)
             names[n++] = functions[i].name;
@@ -125,28 +136,165 @@ static enum err word_unknown(struct parser *p, const char *word)
                    near ? near : "", near ? "'? " : "", all);
 }
 
-static enum err word_parse(struct parser *p, int *ret_index)
+/* The characters of a name, which are left standing. */
+static enum err word_peek(struct parser *p, char ret_word[EXPR_NAME_MAX])
 {
-    char word[EXPR_NAME_MAX];
     size_t n = 0;
+    peek(p);
     while (isalnum((unsigned char)p->at[n]) || p->at[n] == '_')
         n++;
-    if (n >= sizeof word)
+    if (!n || isdigit((unsigned char)*p->at))
+        return fail(p, "a name is wanted");
+    if (n >= EXPR_NAME_MAX)
         return fail(p, "a name that is too long");
-    memcpy(word, p->at, n);
-    word[n] = 0;
-    for (int i = 0; i < p->n_name; i++)
-        if (!strcmp(p->name[i], word)) {
-            p->at += n;
-            return node_add(p, (struct expr_node){.op = EXPR_VALUE, .name = i}, ret_index);
-        }
+    memcpy(ret_word, p->at, n);
+    ret_word[n] = 0;
+    return ERR_OK;
+}
+
+static int name_find(int n, const char *const *name, const char *word)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(name[i], word))
+            return i;
+    return -1;
+}
+
+/* The slot of an index that is in force, or -1. */
+static int slot_find(const struct parser *p, const char *word)
+{
+    for (int i = 0; i < p->expr.n_index; i++)
+        if (p->bound >> i & 1 && !strcmp(p->expr.index[i], word))
+            return i;
+    return -1;
+}
+
+static enum err element_parse(struct parser *p, int tensor, int *ret_index)
+{
+    struct expr_node n = {.op = EXPR_ELEMENT, .name = tensor};
+    char word[EXPR_NAME_MAX];
+    TRY(expect(p, '['));
+    do {
+        TRY(word_peek(p, word));
+        int slot = slot_find(p, word);
+        if (slot < 0)
+            return fail(p, "this is no index: those left of '=' and of sums around are");
+        if (n.n_slot == p->names->rank[tensor])
+            return fail(p, "more indices than the tensor has dimensions");
+        n.slots[n.n_slot++] = (int8_t)slot;
+        n.depends |= 1u << slot;
+        p->at += strlen(word);
+        p->at += peek(p) == ',';
+    } while (p->at[-1] == ',');
+    TRY(expect(p, ']'));
+    if (n.n_slot < p->names->rank[tensor])
+        return fail(p, "fewer indices than the tensor has dimensions");
+    return node_add(p, n, ret_index);
+}
+
+static enum err tensor_parse(struct parser *p, int tensor, int *ret_index)
+{
+    if (peek(p) == '[')
+        return element_parse(p, tensor, ret_index);
+    return node_add(p, (struct expr_node){.op = EXPR_TENSOR, .name = tensor, .depends = ~0u},
+                    ret_index);
+}
+
+/* Is this sum(k, ...), with a name that means nothing yet? */
+static bool runs_over_index(struct parser *p, const char *word, enum expr_op *ret_op)
+{
+    static const struct {
+        const char *name;
+        enum expr_op op;
+    } rows[] = {
+        {"sum", EXPR_SUM}, {"mean", EXPR_MEAN}, {"min", EXPR_LOWEST}, {"max", EXPR_HIGHEST}};
+    const char *at = p->at + strlen(word);
+    char index[EXPR_NAME_MAX];
+    struct parser ahead = *p;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!p->real || strcmp(rows[i].name, word))
+            continue;
+        ahead.e = NULL;
+        ahead.at = at;
+        if (peek(&ahead) != '(')
+            return false;
+        ahead.at++;
+        *ret_op = rows[i].op;
+        if (word_peek(&ahead, index))
+            return false;
+        ahead.at += strlen(index);
+        return peek(&ahead) == ',' &&
+               name_find(p->names->n_value, p->names->value, index) < 0 &&
+               name_find(p->names->n_tensor, p->names->tensor, index) < 0;
+    }
+    return false;
+}
+
+/* A slot of that name that no sum around uses, which may be used by one sum after another. */
+static enum err slot_take(struct parser *p, const char *word, int *ret_slot)
+{
+    if (slot_find(p, word) >= 0)
+        return fail(p, "this index is in use around here: take another name");
+    int i = 0;
+    while (i < p->expr.n_index && strcmp(p->expr.index[i], word))
+        i++;
+    if (i == EXPR_INDEX_MAX)
+        return fail(p, "too many indices");
+    if (i == p->expr.n_index)
+        snprintf(p->expr.index[p->expr.n_index++], EXPR_NAME_MAX, "%s", word);
+    *ret_slot = i;
+    return ERR_OK;
+}
+
+static enum err run_parse(struct parser *p, enum expr_op op, int *ret_index)
+{
+    struct expr_node n = {.op = op};
+    char word[EXPR_NAME_MAX];
+    TRY(expect(p, '('));
+    TRY(word_peek(p, word));
+    TRY(slot_take(p, word, &n.slot));
+    p->at += strlen(word);
+    TRY(expect(p, ','));
+    p->bound |= 1u << n.slot;
+    TRY(sum_parse(p, &n.arg[0]));
+    p->bound &= ~(1u << n.slot);
+    n.arg[1] = n.arg[2] = n.arg[0];
+    TRY(expect(p, ')'));
+    return node_add(p, n, ret_index);
+}
+
+static enum err function_parse(struct parser *p, const char *word, int *ret_index)
+{
     for (int i = 0; i < FUNCTIONS; i++)
         if (!strcmp(functions[i].name, word) &&
             (p->real ? functions[i].real : functions[i].whole)) {
-            p->at += n;
+            p->at += strlen(word);
             return call_parse(p, &functions[i], ret_index);
         }
     return word_unknown(p, word);
+}
+
+static enum err word_parse(struct parser *p, int *ret_index)
+{
+    char word[EXPR_NAME_MAX];
+    enum expr_op op;
+    TRY(word_peek(p, word));
+    int value = name_find(p->names->n_value, p->names->value, word);
+    int tensor = name_find(p->names->n_tensor, p->names->tensor, word);
+    int slot = slot_find(p, word);
+    if (runs_over_index(p, word, &op)) {
+        p->at += strlen(word);
+        return run_parse(p, op, ret_index);
+    }
+    if (value < 0 && tensor < 0 && slot < 0)
+        return function_parse(p, word, ret_index);
+    p->at += strlen(word);
+    if (value >= 0)
+        return node_add(p, (struct expr_node){.op = EXPR_VALUE, .name = value}, ret_index);
+    if (tensor >= 0)
+        return tensor_parse(p, tensor, ret_index);
+    return node_add(
+        p, (struct expr_node){.op = EXPR_INDEX, .slot = slot, .depends = 1u << slot}, ret_index);
 }
 
 static enum err factor_parse(struct parser *p, int *ret_index)
@@ -209,18 +357,25 @@ static enum err sum_parse(struct parser *p, int *ret_index)
     return level_parse(p, "+-", op, product_parse, ret_index);
 }
 
-enum err expr_parse(const char *text, bool real, int n_name, const char *const *name,
+static enum err root_parse(struct parser *p)
+{
+    int root;
+    for (int i = 0; i < p->names->n_index; i++) {
+        TRY(slot_take(p, p->names->index[i], &root));
+        p->bound |= 1u << root;
+    }
+    TRY(sum_parse(p, &root));
+    return peek(p) ? fail(p, "an operator is wanted") : ERR_OK;
+}
+
+enum err expr_parse(const char *text, bool real, const struct expr_names *names,
                     struct expr *ret_expr, struct errinfo *e)
 {
-    struct parser p = {
-        .text = text, .at = text, .real = real, .n_name = n_name, .name = name, .e = e};
-    int root;
+    struct parser p = {.text = text, .at = text, .real = real, .names = names, .e = e};
     p.expr.node = calloc(EXPR_NODES_MAX, sizeof *p.expr.node);
     if (!p.expr.node)
         return err_set(e, ERR_NOMEM, "out of memory");
-    enum err err = sum_parse(&p, &root);
-    if (!err && peek(&p))
-        err = fail(&p, "an operator is wanted");
+    enum err err = root_parse(&p);
     if (err) {
         expr_release(&p.expr);
         return err;
@@ -238,77 +393,10 @@ void expr_release(struct expr *x)
     memset(x, 0, sizeof *x);
 }
 
-bool expr_uses(const struct expr *x, int name)
+bool expr_uses_whole(const struct expr *x, int tensor)
 {
     for (int i = 0; i < x->count; i++)
-        if (x->node[i].op == EXPR_VALUE && x->node[i].name == name)
+        if (x->node[i].op == EXPR_TENSOR && x->node[i].name == tensor)
             return true;
     return false;
-}
-
-/* --- whole numbers ---------------------------------------------------------------------------
- */
-
-static enum err whole_divide(enum expr_op op, int64_t a, int64_t b, int64_t *ret_value,
-                             struct errinfo *e)
-{
-    if (b == 0)
-        return err_set(e, ERR_USAGE, "a division by zero");
-    if (op == EXPR_CEILDIV && (a < 0 || b < 0))
-        return err_set(e, ERR_USAGE, "ceildiv(%lld, %lld) of a negative number", (long long)a,
-                       (long long)b);
-    if (a == INT64_MIN && b == -1)
-        return err_set(e, ERR_USAGE, "a result that does not fit into 64 bits");
-    *ret_value = op == EXPR_MODULO ? a % b : a / b + (op == EXPR_CEILDIV && a % b);
-    return ERR_OK;
-}
-
-static enum err whole_node(const struct expr_node *n, const int64_t *value, const int64_t *done,
-                           int64_t *ret_value, struct errinfo *e)
-{
-    int64_t a = done[n->arg[0]], b = done[n->arg[1]];
-    bool overflow = false;
-    switch (n->op) {
-    case EXPR_NUMBER:
-        *ret_value = n->whole;
-        break;
-    case EXPR_VALUE:
-        *ret_value = value[n->name];
-        break;
-    case EXPR_PLUS:
-        overflow = __builtin_add_overflow(a, b, ret_value);
-        break;
-    case EXPR_MINUS:
-        overflow = __builtin_sub_overflow(a, b, ret_value);
-        break;
-    case EXPR_NEGATE:
-        overflow = __builtin_sub_overflow((int64_t)0, a, ret_value);
-        break;
-    case EXPR_TIMES:
-        overflow = __builtin_mul_overflow(a, b, ret_value);
-        break;
-    case EXPR_ABS:
-        overflow = a < 0 ? __builtin_sub_overflow((int64_t)0, a, ret_value)
-                         : (*ret_value = a, false);
-        break;
-    case EXPR_MIN:
-        *ret_value = a < b ? a : b;
-        break;
-    case EXPR_MAX:
-        *ret_value = a > b ? a : b;
-        break;
-    default:
-        return whole_divide(n->op, a, b, ret_value, e);
-    }
-    return overflow ? err_set(e, ERR_USAGE, "a result that does not fit into 64 bits") : ERR_OK;
-}
-
-enum err expr_whole(const struct expr *x, const int64_t *value, int64_t *ret_value,
-                    struct errinfo *e)
-{
-    int64_t done[EXPR_NODES_MAX] = {0};
-    for (int i = 0; i < x->count; i++)
-        TRY(whole_node(&x->node[i], value, done, &done[i], e));
-    *ret_value = done[x->count - 1];
-    return ERR_OK;
 }

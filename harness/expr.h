@@ -6,31 +6,47 @@
 #include <stdint.h>
 
 #include "err.h"
+#include "tensor.h"
 
 /* Expressions of case files: sizes in whole numbers, formulas in real ones.
  *
  *   sum     = product { (+|-) product }
  *   product = factor { (*|/|%) factor }
  *   factor  = number | name | function ( sum {, sum} ) | ( sum ) | - factor
+ *           | tensor [ index {, index} ] | (sum|mean|min|max) ( index , sum )
  *
- * % is for whole numbers only. Functions are the rows of expr.def. */
+ * % is for whole numbers only; tensors, and what runs over an index, for formulas only. Functions
+ * are the rows of expr.def. */
 
-enum { EXPR_NODES_MAX = 256, EXPR_NAME_MAX = 32 };
+enum { EXPR_NODES_MAX = 256, EXPR_NAME_MAX = 32, EXPR_INDEX_MAX = 8 };
 
 /* A zeroed struct is none. The text is not kept. */
 struct expr {
     int count;
     struct expr_node *node; /* owned; the last one is the root */
+    int n_index;            /* first those of the result, then those that sums run over */
+    char index[EXPR_INDEX_MAX][EXPR_NAME_MAX];
 };
+
+/* What may stand in an expression besides numbers and functions; borrowed for the call. An empty
+ * name is none. */
+struct expr_names {
+    int n_value, n_tensor, n_index;
+    const char *const *value;
+    const char *const *tensor; /* formulas only, like the next two */
+    const int *rank;
+    const char *const *index; /* of the result: y[i,j] = ... */
+};
+
 void expr_release(struct expr *x); /* accepts a zeroed struct */
 
-/* `name[i]` is what index i of the values below stands for. With `real`, the functions of
- * formulas are known, else those of sizes. ERR_USAGE: column, what is wrong, the nearest name. */
-enum err expr_parse(const char *text, bool real, int n_name, const char *const *name,
+/* With `real`, the functions of formulas are known, else those of sizes. ERR_USAGE: where, what
+ * is wrong, the nearest name. */
+enum err expr_parse(const char *text, bool real, const struct expr_names *names,
                     struct expr *ret_expr, struct errinfo *e);
 
-/* Does it use that name? */
-bool expr_uses(const struct expr *x, int name);
+/* Does it use that tensor without saying which element? */
+bool expr_uses_whole(const struct expr *x, int tensor);
 
 /* In 64-bit whole numbers; / and % as in C. ERR_USAGE for overflow, a division by zero, a
  * ceildiv of negative numbers. */
@@ -43,6 +59,7 @@ struct expr_rules {
     double tiny;     /* largest error of a result that is subnormal: the smallest subnormal, or
                         with `flush` the smallest normal number */
     double largest;  /* what it can hold: beyond, nothing is known */
+    double sum_unit; /* as `unit`, of an addition within a sum; 0: `unit` */
     bool flush, exact_div, exact_sqrt, approximate; /* as struct case_mode */
 };
 
@@ -54,7 +71,26 @@ struct expr_rules {
 struct expr_real {
     long double value, error, slack;
 };
-struct expr_real expr_real(const struct expr *x, const struct expr_rules *r,
-                           const long double *value);
+
+/* Where a formula is computed. Sums are taken in any order: of n terms each loses at most n - 1
+ * roundings of the sum of all sizes. */
+struct expr_env {
+    const long double *value;
+    const struct tensor *const *tensor;
+    int64_t element;               /* of the result, for tensors without indices */
+    int64_t index[EXPR_INDEX_MAX]; /* those of the result are set */
+    int64_t range[EXPR_INDEX_MAX]; /* expr_ranges */
+    struct expr_memo *memo;        /* owned: expr_env_init */
+};
+enum err expr_env_init(struct expr_env *v, const struct expr *x, struct errinfo *e);
+void expr_env_release(struct expr_env *v);
+
+/* How far each index runs, by the tensors it stands in; `range` begins with what is known, -1 for
+ * the others. ERR_USAGE when two tensors disagree, or none says. */
+enum err expr_ranges(const struct expr *x, const struct tensor *const *tensor,
+                     const char *const *name, int64_t range[EXPR_INDEX_MAX],
+                     struct errinfo *e);
+
+struct expr_real expr_real(const struct expr *x, const struct expr_rules *r, struct expr_env *v);
 
 #endif

@@ -4,8 +4,23 @@
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "exprnode.h"
+
+/* The value of a sum for the indices it was computed for last. */
+struct expr_memo {
+    bool known;
+    int64_t index[EXPR_INDEX_MAX];
+    struct expr_real value;
+};
+
+struct machine {
+    const struct expr *x;
+    const struct expr_rules *r;
+    struct expr_env *v;
+};
 
 /* What one operation here loses of its result: half an ulp; glibc documents at most 2 ulp for the
  * functions in use. */
@@ -144,25 +159,24 @@ static long double device_rounding(const struct expr_rules *r, enum expr_op op, 
     return (ulp ? 2 * ulp : 1) * r->unit * size + r->tiny;
 }
 
-static struct expr_real operation(const struct expr_rules *r, const struct expr_node *n,
-                                  const struct expr_real *done, bool last)
+static struct expr_real operation(const struct expr_rules *r, enum expr_op op,
+                                  const struct expr_real a[3], bool last)
 {
-    const struct expr_real *a[] = {&done[n->arg[0]], &done[n->arg[1]], &done[n->arg[2]]};
     long double x[3], own[3], device[3];
     struct expr_real v;
     bool unknown = false, open = false; /* open: an argument of which nothing is known */
     for (int i = 0; i < 3; i++) {
-        open |= isinf(a[i]->slack);
-        x[i] = a[i]->value;
-        own[i] = a[i]->error;
-        device[i] = a[i]->slack + a[i]->error;
+        open |= isinf(a[i].slack);
+        x[i] = a[i].value;
+        own[i] = a[i].error;
+        device[i] = a[i].slack + a[i].error;
     }
-    v.value = value_of(n->op, x[0], x[1], x[2]);
-    v.error = spread_of(n->op, v.value, x, own);
-    v.error += (function_of(n->op) ? own_function : own_unit) * (fabsl(v.value) + v.error);
-    v.slack = spread_of(n->op, v.value, x, device);
+    v.value = value_of(op, x[0], x[1], x[2]);
+    v.error = spread_of(op, v.value, x, own);
+    v.error += (function_of(op) ? own_function : own_unit) * (fabsl(v.value) + v.error);
+    v.slack = spread_of(op, v.value, x, device);
     unknown = isnan(v.slack) || isinf(v.slack);
-    v.slack += device_rounding(r, n->op, fabsl(v.value) + v.slack);
+    v.slack += device_rounding(r, op, fabsl(v.value) + v.slack);
     unknown |= !last && isfinite(v.value) && fabsl(v.value) + v.slack > r->largest;
     if (!isfinite(v.value)) { /* NaN and Inf are what they are */
         v.error = 0;
@@ -174,10 +188,9 @@ static struct expr_real operation(const struct expr_rules *r, const struct expr_
 }
 
 /* A constant in a kernel is rounded to its format; an input that is subnormal may be flushed. */
-static struct expr_real operand(const struct expr_rules *r, const struct expr_node *n,
-                                const long double *value)
+static struct expr_real operand(const struct expr_rules *r, long double value)
 {
-    struct expr_real v = {n->op == EXPR_NUMBER ? n->real : value[n->name], 0, 0};
+    struct expr_real v = {value, 0, 0};
     int exponent;
     if (!isfinite(v.value) || r->unit == 0)
         return v;
@@ -189,17 +202,170 @@ static struct expr_real operand(const struct expr_rules *r, const struct expr_no
     return v;
 }
 
-struct expr_real expr_real(const struct expr *x, const struct expr_rules *r,
-                           const long double *value)
+static struct expr_real tensor_element(const struct machine *m, const struct expr_node *n)
 {
-    struct expr_real done[EXPR_NODES_MAX];
-    done[0] = (struct expr_real){0};
-    for (int i = 0; i < x->count; i++) {
-        const struct expr_node *n = &x->node[i];
-        if (n->op == EXPR_NUMBER || n->op == EXPR_VALUE)
-            done[i] = operand(r, n, value);
+    const struct tensor *t = m->v->tensor[n->name];
+    int64_t at = 0;
+    if (n->op == EXPR_TENSOR)
+        at = t->count == 1 ? 0 : m->v->element;
+    else
+        for (int i = 0; i < n->n_slot; i++)
+            at = at * t->dim[i] + m->v->index[n->slots[i]];
+    return operand(m->r, tensor_value(t, at));
+}
+
+static struct expr_real compute(const struct machine *m, int at);
+
+/* What a sum collects. `size`: of all terms. */
+struct run {
+    struct expr_real v;
+    long double size, carry;
+    bool open;
+};
+
+static void sum_add(struct run *s, const struct expr_real *t)
+{
+    long double before = s->v.value; /* with what the addition loses (Neumaier) */
+    s->v.value += t->value;
+    s->carry += fabsl(before) >= fabsl(t->value) ? (before - s->v.value) + t->value
+                                                 : (t->value - s->v.value) + before;
+    s->v.error += t->error;
+    s->v.slack += t->slack;
+    s->size += fabsl(t->value);
+    s->open |= isinf(t->slack);
+}
+
+static void extreme_take(struct run *s, const struct expr_real *t, bool highest)
+{
+    bool better = highest ? t->value > s->v.value : t->value < s->v.value;
+    if (better || isnan(s->v.value))
+        s->v.value = t->value;
+    s->v.error = fmaxl(s->v.error, t->error);
+    s->v.slack = fmaxl(s->v.slack, t->slack);
+}
+
+static struct expr_real sum_end(const struct machine *m, struct run *s, int64_t n)
+{
+    const struct expr_rules *r = m->r;
+    double unit = r->sum_unit > 0 ? r->sum_unit : r->unit;
+    if (isfinite(s->v.value))
+        s->v.value += s->carry;
+    s->v.error += (long double)n * own_unit * own_unit * s->size + own_unit * fabsl(s->v.value);
+    long double roundings = n > 1 ? (long double)(n - 1) * unit : 0, tiny = (long double)n * r->tiny;
+    s->v.slack += roundings / (1 - roundings) * (s->size + s->v.slack) + (n > 1 ? tiny : 0);
+    if (!isfinite(s->v.value))
+        s->v.slack = s->open ? INFINITY : 0;
+    else if (s->open || roundings >= 1 || s->size + s->v.slack > r->largest)
+        s->v.slack = INFINITY;
+    return s->v;
+}
+
+static struct expr_real run_compute(const struct machine *m, const struct expr_node *n)
+{
+    int64_t *k = &m->v->index[n->slot], range = m->v->range[n->slot];
+    bool extreme = n->op == EXPR_LOWEST || n->op == EXPR_HIGHEST;
+    struct run s = {.v.value = extreme ? NAN : 0};
+    for (*k = 0; *k < range; ++*k) {
+        struct expr_real t = compute(m, n->arg[0]);
+        if (extreme)
+            extreme_take(&s, &t, n->op == EXPR_HIGHEST);
         else
-            done[i] = operation(r, n, done, i == x->count - 1);
+            sum_add(&s, &t);
     }
-    return done[x->count - 1];
+    if (extreme)
+        return s.v;
+    s.v = sum_end(m, &s, range);
+    const struct expr_real mean[3] = {s.v, {(long double)range, 0, 0}, {0, 0, 0}};
+    return n->op == EXPR_MEAN ? operation(m->r, EXPR_DIVIDE, mean, false) : s.v;
+}
+
+/* Sums are kept as long as the indices they depend on stay. */
+static struct expr_real run_recall(const struct machine *m, int at)
+{
+    const struct expr_node *n = &m->x->node[at];
+    struct expr_memo *memo = &m->v->memo[at];
+    bool same = memo->known && !(n->depends >> EXPR_INDEX_MAX);
+    for (int i = 0; i < EXPR_INDEX_MAX && same; i++)
+        same = !(n->depends >> i & 1) || memo->index[i] == m->v->index[i];
+    if (same)
+        return memo->value;
+    memo->value = run_compute(m, n);
+    memcpy(memo->index, m->v->index, sizeof memo->index);
+    memo->known = true;
+    return memo->value;
+}
+
+static struct expr_real compute(const struct machine *m, int at)
+{
+    const struct expr_node *n = &m->x->node[at];
+    switch (n->op) {
+    case EXPR_NUMBER:
+        return operand(m->r, n->real);
+    case EXPR_VALUE:
+        return operand(m->r, m->v->value[n->name]);
+    case EXPR_INDEX:
+        return operand(m->r, (long double)m->v->index[n->slot]);
+    case EXPR_TENSOR:
+    case EXPR_ELEMENT:
+        return tensor_element(m, n);
+    case EXPR_SUM:
+    case EXPR_MEAN:
+    case EXPR_LOWEST:
+    case EXPR_HIGHEST:
+        return run_recall(m, at);
+    default:
+        break;
+    }
+    struct expr_real a[3];
+    a[0] = compute(m, n->arg[0]);
+    a[1] = n->arg[1] == n->arg[0] ? a[0] : compute(m, n->arg[1]);
+    a[2] = n->arg[2] == n->arg[0] ? a[0] : compute(m, n->arg[2]);
+    return operation(m->r, n->op, a, at == m->x->count - 1);
+}
+
+struct expr_real expr_real(const struct expr *x, const struct expr_rules *r, struct expr_env *v)
+{
+    const struct machine m = {x, r, v};
+    return compute(&m, x->count - 1);
+}
+
+enum err expr_env_init(struct expr_env *v, const struct expr *x, struct errinfo *e)
+{
+    v->memo = calloc((size_t)x->count, sizeof *v->memo);
+    return v->memo ? ERR_OK : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+void expr_env_release(struct expr_env *v)
+{
+    free(v->memo);
+    v->memo = NULL;
+}
+
+static enum err range_meet(const struct expr *x, const struct expr_node *n,
+                           const struct tensor *t, const char *name, int64_t *range,
+                           struct errinfo *e)
+{
+    for (int i = 0; i < n->n_slot; i++) {
+        int64_t *known = &range[n->slots[i]];
+        if (*known >= 0 && *known != t->dim[i])
+            return err_set(e, ERR_USAGE, "the index %s runs to %lld elsewhere, but dimension %d of "
+                           "%s is %lld", x->index[n->slots[i]], (long long)*known, i, name,
+                           (long long)t->dim[i]);
+        *known = t->dim[i];
+    }
+    return ERR_OK;
+}
+
+enum err expr_ranges(const struct expr *x, const struct tensor *const *tensor,
+                     const char *const *name, int64_t range[EXPR_INDEX_MAX], struct errinfo *e)
+{
+    for (int i = 0; i < x->count; i++)
+        if (x->node[i].op == EXPR_ELEMENT)
+            TRY(range_meet(x, &x->node[i], tensor[x->node[i].name], name[x->node[i].name], range,
+                           e));
+    for (int i = 0; i < x->n_index; i++)
+        if (range[i] < 0)
+            return err_set(e, ERR_USAGE, "how far does the index %s run? It stands in no tensor",
+                           x->index[i]);
+    return ERR_OK;
 }
