@@ -98,6 +98,7 @@ struct casefile {
     struct casefile_tensor tensor[CASE_TENSOR_MAX];
     struct casefile_kernel kernel[CASE_LAUNCH_MAX];
     enum dtype compute; /* of formulas */
+    bool hardware;      /* functions may be the hardware's approximations */
     bool matrix;        /* sums may go through the matrix unit */
     int n_side, n_define, n_include, n_mode;
     struct casefile_side side[CASEFILE_SIDES_MAX];

@@ -109,16 +109,26 @@ static enum err compute_read(struct casefile *f, const struct yamlnode *n, struc
     return ERR_OK;
 }
 
+/* One of two words; nothing leaves *ret_second as it is. */
+static enum err choice_read(const struct casefile *f, const struct yamlnode *n, const char *first,
+                            const char *second, bool *ret_second, struct errinfo *e)
+{
+    if (!n)
+        return ERR_OK;
+    if (n->kind != YAML_TEXT || (strcmp(n->text, first) && strcmp(n->text, second)))
+        return yamltree_fail(&f->tree, n, e, "%s is %s or %s", n->key, first, second);
+    *ret_second = !strcmp(n->text, second);
+    return ERR_OK;
+}
+
 static enum err reference_read(struct casefile *f, const struct yamlnode *n, struct errinfo *e)
 {
-    static const char *const keys[] = {"formula", "kernels", "files", "compute", "matrix", NULL};
+    static const char *const keys[] = {"formula", "kernels", "files",   "compute",
+                                       "matrix",  "functions", NULL};
     TRY(casefile_want(f, n, YAML_MAP, "reference", e));
     TRY(casefile_keys(f, n, keys, e));
-    const struct yamlnode *matrix = yamlnode_get(n, "matrix");
-    if (matrix && (matrix->kind != YAML_TEXT ||
-                   (strcmp(matrix->text, "true") && strcmp(matrix->text, "false"))))
-        return yamltree_fail(&f->tree, matrix, e, "matrix is true or false");
-    f->matrix = matrix && !strcmp(matrix->text, "true");
+    TRY(choice_read(f, yamlnode_get(n, "matrix"), "false", "true", &f->matrix, e));
+    TRY(choice_read(f, yamlnode_get(n, "functions"), "library", "hardware", &f->hardware, e));
     if (yamlnode_get(n, "compute"))
         TRY(compute_read(f, yamlnode_get(n, "compute"), e));
     if (yamlnode_get(n, "formula"))
@@ -172,6 +182,8 @@ enum err casefile_read_answers(struct casefile *f, struct errinfo *e)
     const struct yamlnode *reference = yamlnode_get(root, "reference");
     const struct yamlnode *limits = yamlnode_get(root, "limits");
     f->compute = DTYPE_F32;
+    for (int i = 0; i < f->n_side; i++) /* nobody knows how a binary was compiled */
+        f->hardware |= f->side[i].binary != NULL;
     if (reference)
         TRY(reference_read(f, reference, e));
     if (limits) {

@@ -46,6 +46,7 @@ static struct expr_rules rules_make(const struct casefile *f, const struct case_
                            .exact_div = m->exact_div,
                            .exact_sqrt = m->exact_sqrt,
                            .approximate = m->approximate,
+                           .hardware = f->hardware,
                            .largest = INFINITY};
     if (info->kind != DTYPE_KIND_FLOAT)
         return r;

@@ -60,6 +60,8 @@ struct expr_rules {
                         with `flush` the smallest normal number */
     double largest;  /* what it can hold: beyond, nothing is known */
     double sum_unit; /* as `unit`, of an addition within a sum; 0: `unit` */
+    bool hardware;   /* exp and log may be the hardware's exp2 and log2 of a rounded product, as
+                        __expf or Triton's exp is, and division and square root approximations */
     bool flush, exact_div, exact_sqrt, approximate; /* as struct case_mode */
 };
 

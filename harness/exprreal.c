@@ -143,8 +143,23 @@ static long double spread_of(enum expr_op op, long double v, const long double *
     }
 }
 
+/* exp(a) as exp2(a * log2(e)): the rounding of the product and of the constant move the argument
+ * by 2 u |a|. log(a) as log2(a) * ln(2): lg2.approx is within 2^-22 near 1. */
+static long double hardware_loss(const struct expr_rules *r, enum expr_op op, long double size,
+                                 long double a)
+{
+    if (!r->hardware)
+        return 0;
+    if (op == EXPR_EXP)
+        return 2.5L * r->unit * fabsl(a) * size;
+    if (op == EXPR_LOG || op == EXPR_LOG2)
+        return 0x1p-22L;
+    return op == EXPR_SIN || op == EXPR_COS ? INFINITY : 0;
+}
+
 /* What a device loses in the operation itself, of a result of that size. */
-static long double device_rounding(const struct expr_rules *r, enum expr_op op, long double size)
+static long double device_rounding(const struct expr_rules *r, enum expr_op op, long double size,
+                                   long double a)
 {
     bool exact = op == EXPR_NEGATE || op == EXPR_ABS || op == EXPR_MIN || op == EXPR_MAX;
     int ulp = documented_ulp(op);
@@ -152,11 +167,11 @@ static long double device_rounding(const struct expr_rules *r, enum expr_op op, 
         return 0;
     if (r->approximate && (function_of(op) || op == EXPR_DIVIDE))
         return INFINITY;
-    if (op == EXPR_DIVIDE && !r->exact_div)
+    if (op == EXPR_DIVIDE && (!r->exact_div || r->hardware))
         ulp = 3; /* 2 with --prec-div=false, 2.5 with -fno-hip-fp32-correctly-rounded-divide-sqrt */
-    if (op == EXPR_SQRT && !r->exact_sqrt)
+    if (op == EXPR_SQRT && (!r->exact_sqrt || r->hardware))
         ulp = 3; /* 2^-23 relative (sqrt.approx), 3 */
-    return (ulp ? 2 * ulp : 1) * r->unit * size + r->tiny;
+    return (ulp ? 2 * ulp : 1) * r->unit * size + r->tiny + hardware_loss(r, op, size, a);
 }
 
 static struct expr_real operation(const struct expr_rules *r, enum expr_op op,
@@ -176,7 +191,7 @@ static struct expr_real operation(const struct expr_rules *r, enum expr_op op,
     v.error += (function_of(op) ? own_function : own_unit) * (fabsl(v.value) + v.error);
     v.slack = spread_of(op, v.value, x, device);
     unknown = isnan(v.slack) || isinf(v.slack);
-    v.slack += device_rounding(r, op, fabsl(v.value) + v.slack);
+    v.slack += device_rounding(r, op, fabsl(v.value) + v.slack, x[0]);
     unknown |= !last && isfinite(v.value) && fabsl(v.value) + v.slack > r->largest;
     if (!isfinite(v.value)) { /* NaN and Inf are what they are */
         v.error = 0;
