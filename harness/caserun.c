@@ -59,6 +59,8 @@ static void bytes_digest(const void *bytes, size_t size, char *ret_hex)
 enum err caserun_make(struct caserun *r, int i, bool other_poison, struct errinfo *e)
 {
     const struct case_tensor *t = &r->plan.tensor[i];
+    if (t->role != TENSOR_OUT && r->place->input && r->place->input[i])
+        return tensor_copy(&r->tensor[i], r->place->input[i], e);
     if (t->role != TENSOR_OUT)
         return case_input(r->id, &r->plan, i, &r->tensor[i], e);
     uint64_t poison = poison_bits(t->dtype);

@@ -18,6 +18,7 @@ struct caserun_place {
      * memory that the parent sees, CASERUN_PHASE_MAX bytes. */
     char *phase;
     int repeats; /* how often the case runs; 0: once */
+    const struct tensor *const *input; /* by plan tensor, instead of what the id makes; NULL: none */
 };
 
 struct caserun_result {

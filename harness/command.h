@@ -31,6 +31,7 @@ enum err cmd_explain(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_list(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_merge(const struct options *o, int *ret_exit, struct errinfo *e);
+enum err cmd_minimize(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_probe(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_report(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_run(const struct options *o, int *ret_exit, struct errinfo *e);

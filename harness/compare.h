@@ -49,10 +49,11 @@ enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
                       struct finding_tally *ret_tally, struct errinfo *e);
 
 /* The same for one case in memory (`b` NULL: verify). Either side may have been computed in
- * another mode or by another kernel than `id` says: it is judged as an answer to `id`. The
+ * another mode or by another kernel than `id` says: it is judged as an answer to `id`.
+ * `input`, by plan tensor, is what it was computed from instead of the id's own inputs. The
  * finding is the caller's: finding_release. */
 enum err compare_memory(const struct case_id *id, const struct compare_side *a,
-                        const struct compare_side *b, int threads, struct finding *ret_finding,
-                        struct errinfo *e);
+                        const struct compare_side *b, const struct tensor *const *input,
+                        int threads, struct finding *ret_finding, struct errinfo *e);
 
 #endif

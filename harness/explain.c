@@ -68,7 +68,7 @@ static enum err judge(const struct explain *x, const struct worker_result *a,
 {
     struct compare_side side_a = {x->side[0].name, &a->c, a->n_out, a->out};
     struct compare_side side_b = {x->side[1].name, &b->c, b->n_out, b->out};
-    return compare_memory(x->id, &side_a, &side_b, x->threads, ret_finding, e);
+    return compare_memory(x->id, &side_a, &side_b, NULL, x->threads, ret_finding, e);
 }
 
 enum err explain_change(struct explain *x, int side, uint32_t set, struct finding *ret_finding,

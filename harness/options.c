@@ -30,8 +30,10 @@ struct row {
 #define KEEPS OPTIONS_KEEPS
 #define HELPS OPTIONS_HELP
 #define MERGES OPTIONS_MERGES
+#define TRIES OPTIONS_TRIES
 #define EXPLAINS OPTIONS_EXPLAINS
 #define PROBES OPTIONS_PROBES
+#define SHRINKS OPTIONS_SHRINKS
 static const struct row rows[] = {
 #define OPTION(field, name, letter, kind, value, groups, help)                                 \
     {name, letter, kind, value, (unsigned)(groups), help, offsetof(struct options, field)},

@@ -22,8 +22,10 @@ enum options_group {
     OPTIONS_KEEPS = 1 << 5,    /* golden */
     OPTIONS_HELP = 1 << 6,     /* every command */
     OPTIONS_MERGES = 1 << 7,   /* merge */
-    OPTIONS_EXPLAINS = 1 << 8, /* explain */
-    OPTIONS_PROBES = 1 << 9,   /* probe */
+    OPTIONS_TRIES = 1 << 8,    /* explain, minimize: one case, on both sides, many times */
+    OPTIONS_EXPLAINS = 1 << 9, /* explain */
+    OPTIONS_SHRINKS = 1 << 10, /* minimize */
+    OPTIONS_PROBES = 1 << 11,  /* probe */
 };
 
 struct texts {

@@ -60,6 +60,15 @@ void tensor_release(struct tensor *t)
     *t = (struct tensor){0};
 }
 
+enum err tensor_copy(struct tensor *ret_tensor, const struct tensor *t, struct errinfo *e)
+{
+    struct tensor made;
+    TRY(tensor_init(&made, t->dtype, t->rank, t->dim, e));
+    memcpy(made.data, t->data, tensor_bytes(t));
+    *ret_tensor = made;
+    return ERR_OK;
+}
+
 size_t tensor_bytes(const struct tensor *t)
 {
     return (size_t)t->count * (size_t)dtype_info(t->dtype)->bytes;

@@ -26,6 +26,9 @@ enum err tensor_init(struct tensor *t, enum dtype d, int rank, const int64_t *di
                      struct errinfo *e);
 void tensor_release(struct tensor *t); /* accepts a zeroed struct */
 
+/* The same elements once more. */
+enum err tensor_copy(struct tensor *ret_tensor, const struct tensor *t, struct errinfo *e);
+
 size_t tensor_bytes(const struct tensor *t);
 
 /* No bounds check: 0 <= i < count is the caller's promise. */

@@ -106,6 +106,7 @@ enum err trial_run(const struct trial *t, const struct case_id *id,
                                  .keep_code = t->codes != NULL,
                                  .n_env = t->n_env,
                                  .env = t->env,
+                                 .input = t->input,
                                  .known_id = &one,
                                  .known = codes_find(t->codes, t, id)};
     struct worker w = {0};

@@ -27,6 +27,7 @@ struct trial {
     int n_env;      /* set in the worker only; the user's own values of these give way */
     struct worker_env env[WORKER_ENV_MAX];
     struct trial_codes *codes; /* NULL: made anew each time */
+    const struct tensor *const *input; /* by plan tensor, instead of what the id makes; NULL: none */
 };
 
 /* Whatever happens in the case is in ret_result->c.status and reason, as in a record; ERR_IO

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "minimize.h"
+
+/* minimize on planted faults of which the smallest showing is known by thought. */
+
+static void search(struct minimize *m, struct device_choice device[2], const char *id, int limit)
+{
+    struct errinfo e;
+    int n;
+    memset(m, 0, sizeof *m);
+    ck_assert_int_eq(device_parse_list("cuda-sim,hip-sim", 2, device, &n, &e), 0);
+    ck_assert_int_eq(caseid_parse(id, &m->id, &e), 0);
+    m->device = device;
+    m->threads = 1;
+    m->limit = limit;
+    m->trial = (struct trial){.code = RUN_CODE_GOLDEN, .timeout = 60};
+    ck_assert_msg(minimize_search(m, &e) == 0, "%s", e.text);
+}
+
+static int64_t value_of(const struct minimize *m, const char *name)
+{
+    return m->id.value[family_param_find(m->id.family, name)].i;
+}
+
+static void expect_kind(const struct minimize *m, enum verdict v, enum cause c)
+{
+    const struct cause_claim *claim = finding_cause(&m->finding);
+    ck_assert_int_eq(m->finding.verdict, v);
+    ck_assert(claim && claim->cause == c);
+}
+
+/* A lost term shows in one product of one element; the answer is then one number of two. */
+START_TEST(one_product_is_enough)
+{
+    static struct minimize m;
+    struct device_choice device[2];
+    search(&m, device, "gemm/fault_drop:dtype=f32,m=40,n=24,k=33", 0);
+    expect_kind(&m, VERDICT_B_WRONG, CAUSE_LOCALISED);
+    ck_assert_int_eq(value_of(&m, "m"), 1);
+    ck_assert_int_eq(value_of(&m, "n"), 1);
+    ck_assert_int_eq(value_of(&m, "k"), 1);
+    ck_assert_int_eq(m.elements, 3);
+    ck_assert_int_eq(m.nonzero, 2);
+    minimize_release(&m);
+}
+END_TEST
+
+/* Elements counted in 16 bits need more than 65536 of them, and no row or column less. */
+START_TEST(a_boundary_stays)
+{
+    static struct minimize m;
+    struct device_choice device[2];
+    search(&m, device, "gemm/fault_wrap:dtype=f32,m=300,n=300,k=4", 60);
+    expect_kind(&m, VERDICT_B_WRONG, CAUSE_OVERFLOW);
+    int64_t rows = value_of(&m, "m"), columns = value_of(&m, "n");
+    ck_assert_int_gt(rows * columns, 65536);
+    ck_assert_int_le((rows - 1) * columns, 65536);
+    ck_assert_int_le(rows * (columns - 1), 65536);
+    ck_assert_int_eq(value_of(&m, "k"), 0); /* what is not written needs no product */
+    minimize_release(&m);
+}
+END_TEST
+
+/* Bits that an operand loses: without low bits in the inputs there is nothing to lose. */
+START_TEST(values_that_matter_stay)
+{
+    static struct minimize m;
+    struct device_choice device[2];
+    search(&m, device, "gemm/fault_downcast:dtype=f32,m=20,n=24,k=33", 0);
+    expect_kind(&m, VERDICT_B_WRONG, CAUSE_DOWNCAST);
+    bool low = false;
+    for (int t = 0; t < 2; t++)
+        for (int64_t i = 0; i < m.input[t].count; i++)
+            low |= (tensor_bits(&m.input[t], i) & 0x1fff) != 0;
+    ck_assert(low);
+    ck_assert_int_lt(m.elements, 40);
+    minimize_release(&m);
+}
+END_TEST
+
+START_TEST(equal_sides_are_left_alone)
+{
+    static struct minimize m;
+    struct device_choice device[2];
+    search(&m, device, "gemm/naive:dtype=f32,m=9,n=8,k=7", 0);
+    ck_assert_int_eq(m.finding.verdict, VERDICT_SAME);
+    ck_assert_int_eq(m.runs, 1);
+    minimize_release(&m);
+}
+END_TEST
+
+/* Both right, and different: that is a difference worth making small, too. */
+START_TEST(a_difference_without_fault)
+{
+    static struct minimize m;
+    struct device_choice device[2];
+    search(&m, device, "optim8bit/lion32:dtype=f32,n=1100,beta2=0.99,wd=0.03", 40);
+    expect_kind(&m, VERDICT_DISTINGUISHABLE, CAUSE_CONTRACTION);
+    ck_assert_int_lt(value_of(&m, "n"), 1100);
+    minimize_release(&m);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("minimize");
+    TCase *c = tcase_create("minimize");
+    suite_add_tcase(s, c);
+    tcase_add_test(c, one_product_is_enough);
+    tcase_add_test(c, a_boundary_stays);
+    tcase_add_test(c, values_that_matter_stay);
+    tcase_add_test(c, equal_sides_are_left_alone);
+    tcase_add_test(c, a_difference_without_fault);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
