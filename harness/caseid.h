@@ -35,6 +35,11 @@ enum err caseid_parse_mode(const char *text, struct case_mode *ret_mode, struct 
 /* The valid name nearest to `text` (edit distance), or NULL when none is near. */
 const char *nearest_name(const char *text, const char *const *names, int count);
 
+/* The end of an error line: "; did you mean 'bf16'?", or "" where nothing is near. */
+enum { NEAREST_HINT_MAX = 96 };
+const char *nearest_hint(const char *text, const char *const *names, int count,
+                         char ret_hint[NEAREST_HINT_MAX]);
+
 struct casefiles;
 
 /* A list of cases. */

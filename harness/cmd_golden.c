@@ -142,17 +142,35 @@ static enum err golden_add(const struct options *o, struct errinfo *e)
     return err;
 }
 
+static enum err unknown_backend(const char *name, struct errinfo *e)
+{
+    const char *names[8];
+    char list[64] = "", hint[NEAREST_HINT_MAX];
+    int n = 0;
+    for (; backends[n] && n < 8; n++) {
+        size_t used = strlen(list);
+        snprintf(list + used, sizeof list - used, "%s%s", n ? " or " : "", backends[n]->name);
+        names[n] = backends[n]->name;
+    }
+    return err_set(e, ERR_USAGE, "--backend wants %s, not '%s'%s", list, name,
+                   nearest_hint(name, names, n, hint));
+}
+
 enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e)
 {
+    static const char *const actions[] = {"code", "check", "add"};
     const struct backend *b = o->backend ? backend_find(o->backend) : NULL;
+    char hint[NEAREST_HINT_MAX];
     if (o->backend && !b)
-        return err_set(e, ERR_USAGE, "--backend wants cuda or hip, not '%s'", o->backend);
+        return unknown_backend(o->backend, e);
     if (o->n_word == 1 && !strcmp(o->word[0], "check"))
         return golden_check(b, ret_exit, e);
     if (o->n_word == 1 && !strcmp(o->word[0], "code"))
         return golden_code(o, b, ret_exit, e);
     if (o->n_word && !strcmp(o->word[0], "add"))
         return golden_add(o, e);
+    const char *word = o->n_word ? o->word[0] : "nothing";
     return err_set(e, ERR_USAGE,
-                   "golden wants code (compile), check (look only), or add REC.h5 CASE");
+                   "golden wants code (compile), check (look only), or add REC.h5 CASE, not '%s'%s",
+                   word, nearest_hint(word, actions, 3, hint));
 }

@@ -33,13 +33,20 @@ static void print_json(const struct caselist *l)
     printf("\n]\n");
 }
 
+static enum err unknown_format(const char *format, struct errinfo *e)
+{
+    static const char *const names[] = {"text", "json"};
+    char hint[NEAREST_HINT_MAX];
+    return err_set(e, ERR_USAGE, "list knows the formats text and json, not '%s'%s", format,
+                   nearest_hint(format, names, 2, hint));
+}
+
 enum err cmd_list(const struct options *o, int *ret_exit, struct errinfo *e)
 {
     (void)ret_exit;
     bool json = o->format && !strcmp(o->format, "json");
     if (o->format && !json && strcmp(o->format, "text"))
-        return err_set(e, ERR_USAGE, "list knows the formats text and json, not '%s'",
-                       o->format);
+        return unknown_format(o->format, e);
     struct caselist l = {0};
     TRY(caselist_select(&l, o->n_word, o->word, o->tags, e));
     if (json)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "caseid.h"
 #include "codestore.h"
 #include "command.h"
 #include "plain.h"
@@ -40,12 +41,16 @@ static enum err find_reporter(const char *format, const struct reporter **ret_re
     *ret_reporter = reporter_find(format);
     if (*ret_reporter)
         return ERR_OK;
-    char names[160] = "";
+    char names[160] = "", hint[NEAREST_HINT_MAX];
+    const char *list[JUDGE_REPORTS_MAX];
+    int count = 0;
     for (int i = 0; reporters[i]; i++) {
         size_t used = strlen(names);
         snprintf(names + used, sizeof names - used, "%s%s", i ? ", " : "", reporters[i]->name);
+        list[count++] = reporters[i]->name;
     }
-    return err_set(e, ERR_USAGE, "unknown format '%s'; valid: %s", format, names);
+    return err_set(e, ERR_USAGE, "unknown format '%s'%s%s valid: %s", format,
+                   nearest_hint(format, list, count, hint), *hint ? "" : ";", names);
 }
 
 static enum err find_reporter_for(const char *path, const struct reporter **ret_reporter,

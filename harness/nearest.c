@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "caseid.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,4 +54,14 @@ const char *nearest_name(const char *text, const char *const *names, int count)
         }
     }
     return best;
+}
+
+const char *nearest_hint(const char *text, const char *const *names, int count,
+                         char ret_hint[NEAREST_HINT_MAX])
+{
+    const char *near = nearest_name(text, names, count);
+    ret_hint[0] = 0;
+    if (near)
+        snprintf(ret_hint, NEAREST_HINT_MAX, "; did you mean '%s'?", near);
+    return ret_hint;
 }

@@ -83,14 +83,15 @@ static enum err make_run_options(const struct options *o, struct run_options *r,
     *r =
         (struct run_options){.timeout = o->timeout, .jobs = o->jobs, .repeats = o->repeat, .keep_code = o->keep_code};
     static const char *const names[] = {"auto", "toolchain", "golden"};
+    char hint[NEAREST_HINT_MAX];
     if (o->code) {
         int which = -1;
         for (int i = 0; i < 3; i++)
             if (!strcmp(o->code, names[i]))
                 which = i;
         if (which < 0)
-            return err_set(e, ERR_USAGE, "--code wants auto, toolchain or golden, not '%s'",
-                           o->code);
+            return err_set(e, ERR_USAGE, "--code wants auto, toolchain or golden, not '%s'%s",
+                           o->code, nearest_hint(o->code, names, 3, hint));
         r->code = (enum run_code)which;
     }
     if (o->shard)

@@ -77,7 +77,7 @@ def blocks_of(page):
 
 def cells(page, number, line, marks):
     row = [c.strip().replace('\\|', '|') for c in re.split(r'(?<!\\)\|', line)[1:-1]]
-    for command in re.findall(r'`((?:[A-Z_]+=\S+ )?gpuparity [^`]*)`', ' | '.join(row)):
+    for command in re.findall(r'`((?:[A-Z_]+=\S+ )?gpuparity [^`]*)`', row[0] if 'errors' in marks else ' | '.join(row)):
         if 'errors' in marks or not PLACEHOLDER.search(command):
             block = Block(page, number, 'cell')
             block.text, block.marks, block.row = command + '\n', marks, row
