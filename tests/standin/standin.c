@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A libcuda.so.1 for tests of selftest: cuda-sim, with its approximate functions where STANDIN
+/* A libcuda.so.1 for tests of selfcheck: cuda-sim, with its approximate functions where STANDIN
  * says (nearest, low, high), in the place of a card whose units are not the model's. It tells
  * the client that it is simulated, as cuda-sim does. */
 #include <stdlib.h>

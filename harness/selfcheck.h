@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GPUPARITY_SELFTEST_H
-#define GPUPARITY_SELFTEST_H
+#ifndef GPUPARITY_SELFCHECK_H
+#define GPUPARITY_SELFCHECK_H
 
 #include <stdio.h>
 
@@ -12,21 +12,21 @@
  * hangs on is told by counting: a kind of instruction that only cases with differences have is
  * suspect, one that equal cases have too is mostly cleared. */
 
-enum { SELFTEST_CLASSES_MAX = 256, SELFTEST_CLASS_NAME = 80 };
+enum { SELFCHECK_CLASSES_MAX = 256, SELFCHECK_CLASS_NAME = 80 };
 
-struct selftest {
+struct selfcheck {
     struct record *record; /* borrowed */
     int card, simulated;   /* its runs */
     const struct backend *backend;
     int64_t equal, differ, untested;
     int n_class;
-    struct selftest_class {
-        char name[SELFTEST_CLASS_NAME];
+    struct selfcheck_class {
+        char name[SELFCHECK_CLASS_NAME];
         int64_t equal, differ; /* cases that have it */
-    } class[SELFTEST_CLASSES_MAX];
+    } class[SELFCHECK_CLASSES_MAX];
 };
 
 /* Compares all cases and writes what differs, kind by kind, to `out`; the counts come back. */
-enum err selftest_report(struct selftest *s, FILE *out, struct errinfo *e);
+enum err selfcheck_report(struct selfcheck *s, FILE *out, struct errinfo *e);
 
 #endif

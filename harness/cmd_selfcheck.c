@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
-#include "selftest.h"
+#include "selfcheck.h"
 #include "session.h"
 
 #include <string.h>
@@ -42,22 +42,22 @@ static enum err sides_run(struct session *s, const struct options *o,
     return session_run(s, &both, 2, NULL, true, e);
 }
 
-enum err cmd_selftest(const struct options *o, int *ret_exit, struct errinfo *e)
+enum err cmd_selfcheck(const struct options *o, int *ret_exit, struct errinfo *e)
 {
     struct device_choice card;
     struct session s = {0};
     if (o->code && strcmp(o->code, "golden") != 0)
-        return err_set(e, ERR_USAGE, "--code %s: selftest runs the kept code on both sides",
+        return err_set(e, ERR_USAGE, "--code %s: selfcheck runs the kept code on both sides",
                        o->code);
     TRY(card_choose(o, &card, e));
-    static struct selftest t; /* large */
+    static struct selfcheck t; /* large */
     enum err err = sides_run(&s, o, &card, e);
     if (!err) {
-        t = (struct selftest){.record = s.record,
+        t = (struct selfcheck){.record = s.record,
                               .card = s.run[0],
                               .simulated = s.run[1],
                               .backend = card.backend};
-        err = selftest_report(&t, stdout, e);
+        err = selfcheck_report(&t, stdout, e);
     }
     session_release(&s);
     if (err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "selftest.h"
+#include "selfcheck.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static bool same_shape(int n, const struct record_out *a, int m, const struct re
     return n == m;
 }
 
-static enum err outs_compare(struct selftest *s, int64_t i, int64_t j, struct outcome *o,
+static enum err outs_compare(struct selfcheck *s, int64_t i, int64_t j, struct outcome *o,
                              struct errinfo *e)
 {
     struct record_out a[RECORD_OUT_MAX], b[RECORD_OUT_MAX];
@@ -77,7 +77,7 @@ static enum err outs_compare(struct selftest *s, int64_t i, int64_t j, struct ou
 /* --- one case --------------------------------------------------------------------------------
  */
 
-static enum err classes_find(const struct selftest *s, struct outcome *o, struct errinfo *e)
+static enum err classes_find(const struct selfcheck *s, struct outcome *o, struct errinfo *e)
 {
     struct case_id id;
     struct case_plan plan;
@@ -106,7 +106,7 @@ static bool ran(struct outcome *o, const struct record_case *c, const char *side
     return false;
 }
 
-static enum err case_compare(struct selftest *s, int64_t i, struct outcome *o,
+static enum err case_compare(struct selfcheck *s, int64_t i, struct outcome *o,
                              struct errinfo *e)
 {
     memset(o, 0, sizeof *o);
@@ -134,23 +134,23 @@ static enum err case_compare(struct selftest *s, int64_t i, struct outcome *o,
 /* --- kinds of instruction --------------------------------------------------------------------
  */
 
-static struct selftest_class *class_find(struct selftest *s, const char *name, size_t n)
+static struct selfcheck_class *class_find(struct selfcheck *s, const char *name, size_t n)
 {
-    if (n >= SELFTEST_CLASS_NAME)
+    if (n >= SELFCHECK_CLASS_NAME)
         return NULL;
     for (int k = 0; k < s->n_class; k++)
         if (strlen(s->class[k].name) == n && !memcmp(s->class[k].name, name, n))
             return &s->class[k];
-    if (s->n_class == SELFTEST_CLASSES_MAX)
+    if (s->n_class == SELFCHECK_CLASSES_MAX)
         return NULL;
-    struct selftest_class *c = &s->class[s->n_class++];
+    struct selfcheck_class *c = &s->class[s->n_class++];
     snprintf(c->name, sizeof c->name, "%.*s", (int)n, name);
     return c;
 }
 
 /* Calls `each` for every kind of the case; a case with several launches may name one twice. */
-static void classes_each(struct selftest *s, const struct outcome *o,
-                         void (*each)(struct selftest_class *c, const struct outcome *o,
+static void classes_each(struct selfcheck *s, const struct outcome *o,
+                         void (*each)(struct selfcheck_class *c, const struct outcome *o,
                                       FILE *out),
                          FILE *out)
 {
@@ -159,21 +159,21 @@ static void classes_each(struct selftest *s, const struct outcome *o,
         bool again = false;
         for (const char *q = o->classes; q < p; q += strcspn(q, " "), q += *q == ' ')
             again |= strcspn(q, " ") == n && !memcmp(p, q, n);
-        struct selftest_class *c = n && !again ? class_find(s, p, n) : NULL;
+        struct selfcheck_class *c = n && !again ? class_find(s, p, n) : NULL;
         if (c)
             each(c, o, out);
         p += n + (p[n] == ' ');
     }
 }
 
-static void class_count(struct selftest_class *c, const struct outcome *o, FILE *out)
+static void class_count(struct selfcheck_class *c, const struct outcome *o, FILE *out)
 {
     (void)out;
     c->equal += o->equal;
     c->differ += !o->equal;
 }
 
-static void class_suspect(struct selftest_class *c, const struct outcome *o, FILE *out)
+static void class_suspect(struct selfcheck_class *c, const struct outcome *o, FILE *out)
 {
     (void)o;
     if (!c->equal)
@@ -182,7 +182,7 @@ static void class_suspect(struct selftest_class *c, const struct outcome *o, FIL
 
 static int class_order(const void *a, const void *b)
 {
-    const struct selftest_class *x = a, *y = b;
+    const struct selfcheck_class *x = a, *y = b;
     bool sx = x->differ && !x->equal, sy = y->differ && !y->equal;
     if (sx != sy)
         return sx ? -1 : 1;
@@ -191,13 +191,13 @@ static int class_order(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-static void classes_print(struct selftest *s, FILE *out)
+static void classes_print(struct selfcheck *s, FILE *out)
 {
     qsort(s->class, (size_t)s->n_class, sizeof *s->class, class_order);
     if (s->n_class)
         fprintf(out, "\n%-48s %6s %6s\n", "cases with the instruction", "equal", "differ");
     for (int k = 0; k < s->n_class; k++) {
-        const struct selftest_class *c = &s->class[k];
+        const struct selfcheck_class *c = &s->class[k];
         fprintf(out, "%-48s %6" PRId64 " %6" PRId64 "%s\n", c->name, c->equal, c->differ,
                 c->differ && !c->equal ? "  suspect: no equal case has it" : "");
     }
@@ -206,7 +206,7 @@ static void classes_print(struct selftest *s, FILE *out)
 /* --- the report ------------------------------------------------------------------------------
  */
 
-static void sides_print(const struct selftest *s, FILE *out)
+static void sides_print(const struct selfcheck *s, FILE *out)
 {
     const struct record_run *a = record_run_at(s->record, s->card),
                             *b = record_run_at(s->record, s->simulated);
@@ -222,7 +222,7 @@ static void sides_print(const struct selftest *s, FILE *out)
                      "units round by rules of its own.\n");
 }
 
-static void outcome_print(struct selftest *s, const struct outcome *o, FILE *out)
+static void outcome_print(struct selfcheck *s, const struct outcome *o, FILE *out)
 {
     fprintf(out, "%s ", o->comparable ? "DIFFERS " : "UNTESTED");
     quote_line(out, o->card.id, "");
@@ -236,7 +236,7 @@ static void outcome_print(struct selftest *s, const struct outcome *o, FILE *out
 }
 
 /* First the counts, which the second round needs to name suspects. */
-static enum err round_go(struct selftest *s, bool counting, FILE *out, struct errinfo *e)
+static enum err round_go(struct selfcheck *s, bool counting, FILE *out, struct errinfo *e)
 {
     int64_t n = record_case_count(s->record, s->card);
     struct outcome *o = malloc(sizeof *o);
@@ -259,7 +259,7 @@ static enum err round_go(struct selftest *s, bool counting, FILE *out, struct er
     return err;
 }
 
-enum err selftest_report(struct selftest *s, FILE *out, struct errinfo *e)
+enum err selfcheck_report(struct selfcheck *s, FILE *out, struct errinfo *e)
 {
     sides_print(s, out);
     TRY(round_go(s, true, out, e));

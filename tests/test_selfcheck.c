@@ -8,16 +8,16 @@
 
 #include "backends/backend.h"
 
-/* selftest end to end: no card; a stand-in for one that agrees; one whose approximate functions
+/* selfcheck end to end: no card; a stand-in for one that agrees; one whose approximate functions
  * lie elsewhere, which must be found and put down to them. And the kinds of instruction. */
 
 static char output[1 << 16];
 
-/* Runs `gpuparity selftest ARGUMENTS`; its standard output and error are in `output`. */
-static int selftest(const char *environment, const char *arguments)
+/* Runs `gpuparity selfcheck ARGUMENTS`; its standard output and error are in `output`. */
+static int selfcheck(const char *environment, const char *arguments)
 {
     char command[4096];
-    snprintf(command, sizeof command, "%s %s/gpuparity selftest %s -q 2>&1", environment,
+    snprintf(command, sizeof command, "%s %s/gpuparity selfcheck %s -q 2>&1", environment,
              getenv("GPUPARITY_SIM_DIR"), arguments);
     FILE *f = popen(command, "r");
     ck_assert_ptr_nonnull(f);
@@ -27,7 +27,7 @@ static int selftest(const char *environment, const char *arguments)
     return WEXITSTATUS(status);
 }
 
-static char folder[] = "/tmp/gpuparity-selftest-XXXXXX";
+static char folder[] = "/tmp/gpuparity-selfcheck-XXXXXX";
 
 static void shell(const char *command)
 {
@@ -78,21 +78,21 @@ static bool is_suspect(const char *kind)
 START_TEST(no_card)
 {
     if (!access("/proc/driver/nvidia/version", R_OK)) {
-        printf("skipped: selftest without a card (there is one)\n");
+        printf("skipped: selfcheck without a card (there is one)\n");
         return;
     }
-    ck_assert_int_eq(selftest("", "convert"), 77);
+    ck_assert_int_eq(selfcheck("", "convert"), 77);
     ck_assert_msg(says("UNTESTED"), "%s", output);
-    ck_assert_int_eq(selftest("", "convert --on cuda:0"), 77);
+    ck_assert_int_eq(selfcheck("", "convert --on cuda:0"), 77);
     ck_assert_msg(says("UNTESTED"), "%s", output);
-    ck_assert_int_eq(selftest("", "--on cuda-sim"), 2);
-    ck_assert_int_eq(selftest("", "--code toolchain"), 2);
+    ck_assert_int_eq(selfcheck("", "--on cuda-sim"), 2);
+    ck_assert_int_eq(selfcheck("", "--code toolchain"), 2);
 }
 END_TEST
 
 START_TEST(equal)
 {
-    ck_assert_msg(selftest(standin("nearest"), "math gemm/naive:m=4,n=4,k=9") == 0, "%s",
+    ck_assert_msg(selfcheck(standin("nearest"), "math gemm/naive:m=4,n=4,k=9") == 0, "%s",
                   output);
     ck_assert_msg(says("SIMULATED: cuda:0 is no card") && says(" 0 differ, 0 untested"), "%s",
                   output);
@@ -102,7 +102,7 @@ END_TEST
 
 START_TEST(other_units)
 {
-    ck_assert_msg(selftest(standin("low"), "math gemm/naive:m=4,n=4,k=9") == 1, "%s", output);
+    ck_assert_msg(selfcheck(standin("low"), "math gemm/naive:m=4,n=4,k=9") == 1, "%s", output);
     ck_assert_msg(says("SIMULATED: cuda:0 is no card") && says("DIFFERS  math/expf"), "%s",
                   output);
     ck_assert(is_suspect("ex2.approx.ftz.f32") && is_suspect("rsqrt.approx.f32"));
@@ -166,8 +166,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("selftest");
-    TCase *t = tcase_create("selftest");
+    Suite *s = suite_create("selfcheck");
+    TCase *t = tcase_create("selfcheck");
     tcase_add_unchecked_fixture(t, setup, teardown);
     tcase_add_test(t, no_card);
     tcase_add_test(t, equal);
