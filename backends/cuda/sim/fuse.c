@@ -4,13 +4,15 @@
 #include <string.h>
 
 /* The rule, as measured with ptxas 13.0 for sm_86 (default -fmad=true) on some forty probes, by
- * counting the fused instructions in its machine code:
+ * counting the fused instructions in its machine code, and on random programs, by executing it
+ * (tests/test_cuda_sim_ptxas.c: 5986 of 6000 give the same bits):
  *
  * - only mul and add/sub without .rn, of one type, both with or both without .ftz, no .sat on
  * the product;
  * - every use of the product, also through mov and neg, is such an add or sub; then the product
  *   disappears, else it is left alone in all its uses;
- * - where both operands of an add are products, the first one is fused;
+ * - where both operands of an add are products, the one that is used once is fused, else the
+ *   first; the other then counts as used otherwise;
  * - product and sum stand in one basic block; a fence ends it too, a barrier does not;
  * - f32, f64 and the f16 types alike; nothing at all in code compiled with -G.
  *
@@ -207,6 +209,20 @@ static bool product_of(const struct facts *k, const struct ptx_inst *add, int n,
     return false;
 }
 
+/* Is the value used once, seen through copies and negations? */
+static bool used_once(const struct facts *k, uint32_t at)
+{
+    for (int depth = 0; depth <= CHAIN; depth++) {
+        uint32_t reg = k->f->inst[at].operand[0].reg;
+        if (k->first[reg + 1] - k->first[reg] != 1)
+            return false;
+        at = k->use[k->first[reg]].inst;
+        if (!is_passing(&k->f->inst[at]))
+            return true;
+    }
+    return false;
+}
+
 static bool all_fit(const struct facts *k, uint32_t product, uint32_t at, uint32_t reg,
                     int depth)
 {
@@ -227,8 +243,9 @@ static bool all_fit(const struct facts *k, uint32_t product, uint32_t at, uint32
         bool negated;
         if (!product_of(k, i, u->operand == 1 ? 2 : 1, &other, &negated, false))
             continue;
-        /* The first operand, a product too, has precedence; and x*y - x*y stays as it is. */
-        if (u->operand == 2 || other == product)
+        /* Of two products the one with a single use, else the first; x*y - x*y stays. */
+        bool mine = used_once(k, product), theirs = used_once(k, other);
+        if (other == product || (mine == theirs ? u->operand == 2 : theirs))
             return false;
     }
     return true;
