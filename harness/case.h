@@ -173,6 +173,15 @@ struct case_model {
     bool right;        /* a way of computing that the declared precision allows */
 };
 
+/* One thing that a case's output says about the device, for families whose outputs are answers. */
+struct case_reading {
+    char name[64];   /* the question: "a * b + c" */
+    char words[128]; /* the answer: "contracted: rounded once" */
+    char proof[384]; /* operations, operands and results as bits that show it */
+    enum cause cause; /* what it is called when two devices differ here */
+};
+enum { CASE_READINGS_MAX = 64 };
+
 struct family {
     const char *name, *summary;
     const char *path; /* of a case file: stands in ids for family/variant; NULL: built in */
@@ -208,6 +217,11 @@ struct family {
      * seed, dist and shape; never of variant or mode. */
     bool (*fill)(const struct case_id *id, const struct case_plan *plan, int i,
                  struct tensor *t);
+
+    /* Optional: what the plan's first output says; at most `room` readings, the same questions in
+     * the same order whatever the answers. Returns how many. */
+    int (*readings)(const struct case_id *id, const struct tensor *out, int room,
+                    struct case_reading *ret_reading);
 
     /* Optional: how to find the order in which this case adds; sizes other than the number of
      * terms may be changed. ERR_USAGE where there is nothing to find (integers, one term, more

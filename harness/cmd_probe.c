@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "caseid.h"
 #include "command.h"
+#include "fingerprint.h"
 #include "session.h"
 #include "summation.h"
 #include "treetext.h"
@@ -44,8 +45,9 @@ static void tree_print(const struct session *s, const struct case_sum *sum,
     printf("\n%d terms, %d additions, a term goes through at most %d of them;\n", t->leaves,
            additions, tree_depth(t));
     if (fused)
-        printf("%d of the additions take more than two terms at once, without rounding between\n",
-               fused);
+        printf(
+            "%d of the additions take more than two terms at once, without rounding between\n",
+            fused);
     else
         printf("each addition takes two terms\n");
 }
@@ -79,10 +81,85 @@ static enum err probe_tree(const struct options *o, struct errinfo *e)
     return err;
 }
 
+/* --- a fingerprint ---------------------------------------------------------------------------
+ */
+
+static enum err probe_device(const struct options *o, struct errinfo *e)
+{
+    struct options *run = malloc(sizeof *run);
+    if (!run)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    *run = *o;
+    if (!run->n_word)
+        run->word[run->n_word++] = "probe";
+    struct session s;
+    struct fingerprint f = {.count = 0};
+    enum err err = session_run(&s, run, 1, "cuda", true, e);
+    if (!err)
+        err = fingerprint_read(s.record, s.run[0], "this run", &f, e);
+    if (!err)
+        fingerprint_print(stdout, &f, o->verbose);
+    if (!err && !o->verbose)
+        printf("\nWith --verbose each line comes with the inputs and outputs that show it.\n");
+    fingerprint_release(&f);
+    session_release(&s);
+    free(run);
+    return err;
+}
+
+static void difference_print(const struct fingerprint *a, const struct fingerprint *b)
+{
+    int same, alone, differ = fingerprint_compare(stdout, a, b, &same, &alone);
+    printf("\n%d answers differ, %d are the same", differ, same);
+    if (alone)
+        printf(", %d are there on one side only", alone);
+    printf("\n");
+}
+
+/* One record, alone or its two runs with each other; or the first runs of two. */
+static enum err probe_records(const struct options *o, struct errinfo *e)
+{
+    struct record *r[2] = {NULL, NULL};
+    struct fingerprint f[2] = {{.count = 0}, {.count = 0}};
+    enum err err = record_open(o->word[0], &r[0], e);
+    if (!err && o->n_word == 2)
+        err = record_open(o->word[1], &r[1], e);
+    if (!err)
+        err = fingerprint_read(r[0], 0, o->word[0], &f[0], e);
+    bool two = r[1] || (r[0] && record_run_count(r[0]) > 1);
+    if (!err && two)
+        err = fingerprint_read(r[1] ? r[1] : r[0], r[1] ? 0 : 1, o->word[o->n_word - 1], &f[1],
+                               e);
+    if (!err && two)
+        difference_print(&f[0], &f[1]);
+    else if (!err)
+        fingerprint_print(stdout, &f[0], o->verbose);
+    for (int i = 0; i < 2; i++) {
+        fingerprint_release(&f[i]);
+        record_close(r[i]);
+    }
+    return err;
+}
+
+static bool is_record(const char *word)
+{
+    size_t n = strlen(word);
+    return n > 3 && !strcmp(word + n - 3, ".h5");
+}
+
 enum err cmd_probe(const struct options *o, int *ret_exit, struct errinfo *e)
 {
     (void)ret_exit;
+    int records = 0;
+    for (int i = 0; i < o->n_word; i++)
+        records += is_record(o->word[i]);
     if (o->tree)
         return probe_tree(o, e);
-    return err_set(e, ERR_USAGE, "probe wants a case: gpuparity probe --tree gemm/mma:dtype=f16,k=64");
+    if (!records)
+        return probe_device(o, e);
+    if (records != o->n_word || records > 2 || o->on)
+        return err_set(e, ERR_USAGE,
+                       "probe wants a device (gpuparity probe --on cuda) or one or two records "
+                       "(gpuparity probe A.h5 B.h5)");
+    return probe_records(o, e);
 }

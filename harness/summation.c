@@ -49,11 +49,12 @@ static enum err met_read(const struct case_sum *s, const struct tensor *t, int32
         int64_t i, j;
         fill_mask_pair(s->leaves, p, &i, &j);
         if (met[p] < 0)
-            return err_set(e, ERR_FORMAT,
-                           "with +2^15 at term %lld and -2^15 at term %lld the sum is %a, which "
-                           "is no number of small terms (%a each): more goes on here than "
-                           "additions in one order",
-                           (long long)i, (long long)j, value, one);
+            return err_set(
+                e, ERR_FORMAT,
+                "with +2^15 at term %lld and -2^15 at term %lld the sum is %a, which "
+                "is no number of small terms (%a each): more goes on here than "
+                "additions in one order",
+                (long long)i, (long long)j, value, one);
     }
     return ERR_OK;
 }

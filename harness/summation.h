@@ -12,9 +12,9 @@
 enum err summation_plan(const struct case_id *id, struct case_sum *ret_sum, struct errinfo *e);
 
 /* How many terms met below the node of pair (i, j), from the sum that was computed with big at
- * i and -big at j: n minus the ones that are left. Ones count as `mask->one` over `factor`; what
- * a unit of the accumulator adds or takes is a multiple of 4 2^ceil(log2 n) ones and drops out.
- * -1 if the value is no such sum. */
+ * i and -big at j: n minus the ones that are left. Ones count as `mask->one` over `factor`;
+ * what a unit of the accumulator adds or takes is a multiple of 4 2^ceil(log2 n) ones and drops
+ * out. -1 if the value is no such sum. */
 int32_t summation_met(const struct case_sum *s, double value, double one);
 
 /* Reads the case's output from a run of a record. ERR_FORMAT where it did not run (with the

@@ -79,10 +79,11 @@ enum err tree_make(int leaves, const int32_t *met, struct tree *ret_tree, struct
         b.tree.root = build(&b, b.set, leaves);
     }
     if (!code && b.bad_i >= 0)
-        code = err_set(e, ERR_FORMAT,
-                       "this is no tree of additions: terms %d and %d meet where %d of %d terms "
-                       "are, which does not go together with other pairs",
-                       b.bad_i, b.bad_j, (int)met_of(&b, b.bad_i, b.bad_j), leaves);
+        code =
+            err_set(e, ERR_FORMAT,
+                    "this is no tree of additions: terms %d and %d meet where %d of %d terms "
+                    "are, which does not go together with other pairs",
+                    b.bad_i, b.bad_j, (int)met_of(&b, b.bad_i, b.bad_j), leaves);
     free(b.set);
     if (code)
         tree_release(&b.tree);

@@ -10,10 +10,10 @@
 
 /* The order in which a sum was added, as a tree: leaves are terms, a node is one addition of
  * two partial sums or, in units that add several terms in one step, of more. Found as FPRev
- * does (Xie, Gao, Wang: USENIX ATC 2025): when +big stands at term i and -big at term j, every
- * small term that enters the partial sums below the node where i and j meet vanishes, so what is
- * left counts the terms outside of that node. All pairs are asked, so that what is no tree shows
- * itself. Which of two partial sums stands on the left cannot be seen. */
+ * does (Xie, Gao, Wang, Xue: arXiv 2411.00442): when +big stands at term i and -big at term j, every
+ * small term that enters the partial sums below the node where i and j meet vanishes, so what
+ * is left counts the terms outside of that node. All pairs are asked, so that what is no tree
+ * shows itself. Which of two partial sums stands on the left cannot be seen. */
 
 struct tree_node {
     int first, next; /* first child, next sibling; -1: none */
@@ -28,8 +28,8 @@ struct tree {
     struct tree_node *node; /* owned */
 };
 
-/* `met` has for each pair i < j, at j (j - 1) / 2 + i, the number of leaves under the node where
- * they meet. ERR_FORMAT if no tree has these numbers, naming a pair. `leaves` >= 2. */
+/* `met` has for each pair i < j, at j (j - 1) / 2 + i, the number of leaves under the node
+ * where they meet. ERR_FORMAT if no tree has these numbers, naming a pair. `leaves` >= 2. */
 enum err tree_make(int leaves, const int32_t *met, struct tree *ret_tree, struct errinfo *e);
 void tree_release(struct tree *t); /* accepts a zeroed struct */
 

@@ -74,7 +74,8 @@ struct chain {
     int head;         /* what it begins with; -1: the first step itself */
 };
 
-/* Does `node`, which has no sum before it, look like a step: the same terms and nothing else? */
+/* Does `node`, which has no sum before it, look like a step: the same terms and nothing else?
+ */
 static bool is_bare_step(const struct writer *w, int node, const struct step *s,
                          struct step *ret_bare)
 {
@@ -92,8 +93,7 @@ static bool chain_extend(const struct writer *w, struct chain *c, bool *ret_end)
     struct step below;
     int sum = c->step.sum, shift;
     bool bare = is_bare_step(w, sum, &c->step, &below) &&
-                step_alike(w, &below, &c->step, &shift) &&
-                (c->times == 1 || shift == c->shift);
+                step_alike(w, &below, &c->step, &shift) && (c->times == 1 || shift == c->shift);
     *ret_end = bare;
     if (!bare) {
         if (at(w, sum)->leaf >= 0 || !step_of(w, sum, child_largest(w, sum), &below) ||

@@ -95,7 +95,8 @@ static void exact_result(const struct reduced *s, int64_t row, int which, mpfr_t
         mpfr_add_d(mean, mean, tensor_value(s->w.at[REDUCE_X], row * n + i), MPFR_RNDN);
     mpfr_div_si(mean, mean, (long)n, MPFR_RNDN);
     for (int64_t i = 0; i < n; i++) {
-        bool ranks = s->w.plan.tensor[REDUCE_X].dim[0] == n && s->w.plan.tensor[REDUCE_X].axis == 0;
+        bool ranks =
+            s->w.plan.tensor[REDUCE_X].dim[0] == n && s->w.plan.tensor[REDUCE_X].axis == 0;
         double x = tensor_value(s->w.at[REDUCE_X], ranks ? i * s->r.rows + row : row * n + i);
         mpfr_d_sub(c, x, mean, MPFR_RNDN);
         if (spread || norm)
@@ -213,10 +214,10 @@ static float ranks(const struct way *w, const float *x, int64_t n, int64_t first
 static float sum_play(const struct way *w, const float *x, int64_t first)
 {
     int64_t n = w->r->n;
-    float y = w->r->order == REDUCE_SERIAL                                ? chain(w, x, n, 0, 1)
+    float y = w->r->order == REDUCE_SERIAL ? chain(w, x, n, 0, 1)
               : w->r->order == REDUCE_TREE || w->r->order == REDUCE_ATOMIC ? lanes(w, x, n, 256)
               : w->r->order == REDUCE_WARP                                 ? lanes(w, x, n, 32)
-                                                                           : ranks(w, x, n, first);
+                                           : ranks(w, x, n, first);
     if (w->r->op == REDUCE_MEAN)
         y = kept(w, y / (float)n);
     return w->r->op == REDUCE_NORM ? sqrtf(y) : y;
@@ -276,15 +277,14 @@ struct tally {
 
 static enum argument argument_of(const struct reduce *r)
 {
-    return r->order == REDUCE_WELFORD          ? ONE_PASS
-           : r->order == REDUCE_TWOPASS        ? TWO_PASSES
-           : r->hop && r->dtype != DTYPE_F32   ? HOPS
-           : r->op == REDUCE_NORM              ? ROOT
-                                               : PLAIN;
+    return r->order == REDUCE_WELFORD        ? ONE_PASS
+           : r->order == REDUCE_TWOPASS      ? TWO_PASSES
+           : r->hop && r->dtype != DTYPE_F32 ? HOPS
+           : r->op == REDUCE_NORM            ? ROOT
+                                             : PLAIN;
 }
 
-static void judge(const struct reduce *r, const struct element *x, float y,
-                  struct tally *t)
+static void judge(const struct reduce *r, const struct element *x, float y, struct tally *t)
 {
     if (isinf(x->bound))
         return;
@@ -336,7 +336,8 @@ static void one_row(uint64_t at, struct tally *t)
     }
     if (reduce_is_spread(&r)) {
         struct element mean, var;
-        struct moments m = r.order == REDUCE_WELFORD ? welford_play(&w, f) : twopass_play(&w, f);
+        struct moments m =
+            r.order == REDUCE_WELFORD ? welford_play(&w, f) : twopass_play(&w, f);
         reduce_spread(&r, x, &mean, &var);
         judge(&r, &mean, m.mean, t);
         judge(&r, &var, m.squares, t);
@@ -391,8 +392,8 @@ START_TEST(special_values_follow_ieee)
 }
 END_TEST
 
-/* Every result of every case but those with atomics' raw sums: at least one element would show a
- * lost term. */
+/* Every result of every case but those with atomics' raw sums: at least one element would show
+ * a lost term. */
 START_TEST(cases_have_power)
 {
     const char *ids[] = {"reduce"};

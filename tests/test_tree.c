@@ -140,8 +140,8 @@ static const struct {
 static void masked(float *x, int n, int64_t pair)
 {
     for (int i = 0; i < n; i++)
-        x[i] = (float)dtype_value(DTYPE_F32, fill_bits(rng_key_make(1, "a"), DIST_MASK,
-                                                       DTYPE_F32, n, pair * n + i));
+        x[i] = (float)dtype_value(
+            DTYPE_F32, fill_bits(rng_key_make(1, "a"), DIST_MASK, DTYPE_F32, n, pair * n + i));
 }
 
 START_TEST(known_orders_are_recovered)
@@ -291,14 +291,17 @@ static const struct {
     {"gemm/tiled:dtype=bf16,k=40", "chain 40 x +1 of 0", "chain 40 x +1 of 0"},
     {"gemm/splitk16:dtype=f16,k=24,split=3", "chain 3 x +8 of chain 8 x +1 of 0",
      "chain 3 x +8 of chain 8 x +1 of 0"},
-    {"gemm/mma:dtype=f16,k=32", "chain 4 x +8 of {8 x +1 of 0}", "chain 16 x +2 of {2 x +1 of 0}"},
+    {"gemm/mma:dtype=f16,k=32", "chain 4 x +8 of {8 x +1 of 0}",
+     "chain 16 x +2 of {2 x +1 of 0}"},
     {"gemm/mma:dtype=bf16,k=16,tb=1", "chain 2 x +8 of {8 x +1 of 0}",
      "chain 8 x +2 of {2 x +1 of 0}"},
     {"gemm/mma:dtype=f16,acc=f16,k=16", "chain 2 x +8 of {8 x +1 of 0}",
      "chain 8 x +2 of {2 x +1 of 0}"},
     {"gemm/mma:dtype=tf32,k=16", "chain 4 x +4 of {4 x +1 of 0}", "chain 16 x +1 of 0"},
-    {"reduce/warp:n=64,op=mean", "pair +1,+2,+4,+8,+16,+32 of 0", "pair +1,+2,+4,+8,+16,+32 of 0"},
-    {"reduce/ring:dtype=bf16,n=5,carry=hop", "(0 + chain 4 x +1 of 1)", "(0 + chain 4 x +1 of 1)"},
+    {"reduce/warp:n=64,op=mean", "pair +1,+2,+4,+8,+16,+32 of 0",
+     "pair +1,+2,+4,+8,+16,+32 of 0"},
+    {"reduce/ring:dtype=bf16,n=5,carry=hop", "(0 + chain 4 x +1 of 1)",
+     "(0 + chain 4 x +1 of 1)"},
 };
 
 static void tree_check(const char *id_text, const char *device, const char *text)
@@ -310,7 +313,8 @@ static void tree_check(const char *id_text, const char *device, const char *text
     struct tree t;
     char run[CASEID_TEXT_MAX];
     struct options *o = calloc(1, sizeof *o);
-    ck_assert_msg(!caseid_parse(id_text, &id, &e) && !summation_plan(&id, &sum, &e), "%s", e.text);
+    ck_assert_msg(!caseid_parse(id_text, &id, &e) && !summation_plan(&id, &sum, &e), "%s",
+                  e.text);
     caseid_print(&sum.id, run);
     o->n_word = 1;
     o->word[0] = run;

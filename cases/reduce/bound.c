@@ -5,10 +5,10 @@
 
 /* How far a right device may be from the exact sum of n terms.
  *
- * Notation: u = 2^-24; every f32 operation gives x (1 + e) + f, |e| <= u, |f| <= f0 (0 for sums,
- * 2^-150 for squares; 2^-125 where subnormals are flushed, operands included; the atomic adds
- * of NVIDIA flush in any mode). S = sum |x|. D = the additions a term goes through at most, as
- * the variant says; where the mode lets compilers reorder, n.
+ * Notation: u = 2^-24; every f32 operation gives x (1 + e) + f, |e| <= u, |f| <= f0 (0 for
+ * sums, 2^-150 for squares; 2^-125 where subnormals are flushed, operands included; the atomic
+ * adds of NVIDIA flush in any mode). S = sum |x|. D = the additions a term goes through at
+ * most, as the variant says; where the mode lets compilers reorder, n.
  *
  * Sum. Each term carries at most D factors (1 + e): E = ((1 + u)^D - 1) S + 2 n f0.
  *
@@ -17,8 +17,8 @@
  * themselves: a partial sum s off by E becomes, after its own two roundings, off by
  *   E + (|s| + E) ((1 + u) (1 + v) - 1) + a + f0,
  * v the format's unit roundoff, a half its smallest subnormal; two that meet add their errors.
- * Done in double, whose own roundings are far below 2^-20 of that. Where the mode lets compilers
- * reorder: ((1 + u)^n (1 + v)^n - 1) S + n (a + f0) (1 + u)^n (1 + v)^n.
+ * Done in double, whose own roundings are far below 2^-20 of that. Where the mode lets
+ * compilers reorder: ((1 + u)^n (1 + v)^n - 1) S + n (a + f0) (1 + u)^n (1 + v)^n.
  *
  * Mean: the division adds w (|mean| + E / n) + f0 to E / n, w = u, or 5 u where it may be
  * inexact (2 ulp of a quotient, or a reciprocal and a product).
@@ -27,8 +27,8 @@
  * T (1 + u)^(D + 1) + 2 n f0; fused or not. The root of both ends, rounded: u, or 4 u where it
  * may be approximated.
  *
- * At the end a rounding to the format: half the spacing there at |y| + E. A sum with hop is of the
- * format already.
+ * At the end a rounding to the format: half the spacing there at |y| + E. A sum with hop is of
+ * the format already.
  *
  * NaN and Inf follow IEEE in any order as long as no finite partial sum can overflow: S or T up
  * to 2^120 (hop: the format's largest number). Otherwise an element is not judged, nor is one
@@ -178,8 +178,7 @@ static void norm_make(const struct reduce *r, const struct terms *t, struct elem
     x->bound += root * (y.hi + x->bound);
 }
 
-struct element reduce_sum(const struct reduce *r, const double *x, int64_t first,
-                                 bool raw)
+struct element reduce_sum(const struct reduce *r, const double *x, int64_t first, bool raw)
 {
     struct terms t = terms_add(r, x);
     double limit = r->hop && r->dtype != DTYPE_F32 ? dtype_max(r->dtype) / 2 : 0x1p120;

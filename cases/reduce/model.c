@@ -271,7 +271,8 @@ static bool applies(const struct reduce *r, enum change change)
     case CHANGE_LAST:
     case CHANGE_TAIL_32:
     case CHANGE_TAIL_256:
-        return r->n > 1 && (change == CHANGE_LAST || r->n % (change == CHANGE_TAIL_32 ? 32 : 256));
+        return r->n > 1 &&
+               (change == CHANGE_LAST || r->n % (change == CHANGE_TAIL_32 ? 32 : 256));
     case CHANGE_NEXT_ROW:
         return r->rows > 1;
     case CHANGE_LESS:

@@ -95,14 +95,14 @@ static struct case_tensor tensor(const char *name, enum tensor_role role, enum d
 static void plan_tensors(const struct case_id *id, const struct reduce *r, struct case_plan *p)
 {
     bool all = reduce_is_all(r);
-    p->tensor[REDUCE_X] = (struct case_tensor){.name = "x",
-                                               .role = TENSOR_IN,
-                                               .dtype = r->dtype,
-                                               .rank = 2,
-                                               .dim = {all ? r->n : r->rows,
-                                                       all ? r->rows : r->n},
-                                               .dist = id->dist,
-                                               .axis = all ? 0 : 1};
+    p->tensor[REDUCE_X] =
+        (struct case_tensor){.name = "x",
+                             .role = TENSOR_IN,
+                             .dtype = r->dtype,
+                             .rank = 2,
+                             .dim = {all ? r->n : r->rows, all ? r->rows : r->n},
+                             .dist = id->dist,
+                             .axis = all ? 0 : 1};
     p->n_tensor = 2;
     if (reduce_is_spread(r)) {
         p->tensor[REDUCE_Y] = tensor("mean", TENSOR_OUT, DTYPE_F32, r->rows);
@@ -207,8 +207,8 @@ static enum err reduce_plan(const struct case_id *id, struct case_plan *ret_plan
     return ERR_OK;
 }
 
-/* A row of x a pair. In a ring a row's place decides who begins: all pairs are in the first chunk,
- * that of rank 0. */
+/* A row of x a pair. In a ring a row's place decides who begins: all pairs are in the first
+ * chunk, that of rank 0. */
 static enum err reduce_summation(const struct case_id *id, struct case_sum *ret_sum,
                                  struct errinfo *e)
 {
@@ -217,10 +217,11 @@ static enum err reduce_summation(const struct case_id *id, struct case_sum *ret_
     struct case_sum s = {.id = *id, .leaves = r.n, .output = REDUCE_Y, .stride = 1};
     s.factor = r.op == REDUCE_MEAN ? (double)r.n : 1;
     if (reduce_is_spread(&r) || r.op == REDUCE_NORM)
-        return err_set(e, ERR_USAGE,
-                       "reduce/%s%s: squares have no sign to probe with; take op=sum or mean of "
-                       "another variant",
-                       id->variant->name, r.op == REDUCE_NORM ? ",op=norm" : "");
+        return err_set(
+            e, ERR_USAGE,
+            "reduce/%s%s: squares have no sign to probe with; take op=sum or mean of "
+            "another variant",
+            id->variant->name, r.op == REDUCE_NORM ? ",op=norm" : "");
     if (r.n < 2 || r.n > CASE_SUM_LEAVES_MAX)
         return err_set(e, ERR_USAGE, "n=%lld: an order has 2 to %d terms", (long long)r.n,
                        CASE_SUM_LEAVES_MAX);

@@ -74,8 +74,7 @@ int64_t reduce_ring_first(const struct reduce *r, int64_t row);
 
 /* y of one row; x has its n terms, a ring adds them from `first` on. `raw`: the f32 sum of
  * atomic before it is finished. */
-struct element reduce_sum(const struct reduce *r, const double *x, int64_t first,
-                                 bool raw);
+struct element reduce_sum(const struct reduce *r, const double *x, int64_t first, bool raw);
 
 /* Mean and variance of one row. */
 void reduce_spread(const struct reduce *r, const double *x, struct element *ret_mean,

@@ -18,10 +18,10 @@
  *   mean:    E_k = (1 - 1/k) E + A' / k + w (|A| + E) / k + u (|mean| + ...) + 2 f0
  *   squares: |A| off2 + |B| off1 + off1 off2 for the product of both distances A and B, off by
  *            off1 and off2, then a rounding for the product (fused: none) and one for the sum.
- * E shrinks by 1 - 1/k, since the new mean takes only 1/k of an error in the distance. Two parts
- * join with weights that sum to 1, so their errors do as well. A part's first term is its mean
- * without any error: x - 0, divided by 1. All this in double: its own
- * roundings are below 2^-20 of the result, by which the bound is enlarged. */
+ * E shrinks by 1 - 1/k, since the new mean takes only 1/k of an error in the distance. Two
+ * parts join with weights that sum to 1, so their errors do as well. A part's first term is its
+ * mean without any error: x - 0, divided by 1. All this in double: its own roundings are below
+ * 2^-20 of the result, by which the bound is enlarged. */
 
 enum { LANES = 32, SHUFFLES = 5 };
 
@@ -59,8 +59,7 @@ static void track_add(const struct rules *q, struct track *p, double x)
     double rest = x - mean, rest_off = rounded(q, rest, mean_off);
     double squares = p->squares + away * rest;
     double off = rounded(q, away * rest, product_off(away, away_off, rest, rest_off));
-    *p = (struct track){k, mean, squares, mean_off,
-                        rounded(q, squares, p->squares_off + off)};
+    *p = (struct track){k, mean, squares, mean_off, rounded(q, squares, p->squares_off + off)};
 }
 
 static void track_join(const struct rules *q, struct track *a, const struct track *b)
@@ -71,7 +70,8 @@ static void track_join(const struct rules *q, struct track *a, const struct trac
     double both = a->mean_off + b->mean_off, away_off = rounded(q, away, both);
     double mean = a->mean + away * share;
     double step = share * (away_off - both) +
-                  (q->division + ROUNDOFF_U * 1.01) * share * (fabs(away) + away_off) + q->least;
+                  (q->division + ROUNDOFF_U * 1.01) * share * (fabs(away) + away_off) +
+                  q->least;
     double mean_off =
         rounded(q, mean, a->mean_off * a->count / count + b->mean_off * share + step);
     double part = away * away * a->count * share;
@@ -145,14 +145,14 @@ static void welford_off(const struct reduce *r, const struct rules *q, const dou
 }
 
 static struct element element(struct wide y, double error, double off, double scale,
-                                     double drop)
+                              double drop)
 {
     return (struct element){.value = y.hi,
-                                   .tail = y.lo,
-                                   .error = error,
-                                   .bound = off * (1 + 0x1p-20) + error,
-                                   .scale = scale,
-                                   .drop = drop};
+                            .tail = y.lo,
+                            .error = error,
+                            .bound = off * (1 + 0x1p-20) + error,
+                            .scale = scale,
+                            .drop = drop};
 }
 
 void reduce_spread(const struct reduce *r, const double *x, struct element *ret_mean,

@@ -84,8 +84,7 @@ DEVICE void welford(const typename F::stored *x, f32 *mean, f32 *var, i32 n)
     }
 }
 
-template <class F>
-DEVICE void twopass(const typename F::stored *x, f32 *mean, f32 *var, i32 n)
+template <class F> DEVICE void twopass(const typename F::stored *x, f32 *mean, f32 *var, i32 n)
 {
     i64 row = (i64)BLOCK_X * n;
     f32 sum = 0, squares = 0;

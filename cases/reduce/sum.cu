@@ -44,7 +44,7 @@ template <fault K> DEVICE f32 kept(f32 x)
 template <class F, fault K>
 DEVICE f32 term(f32 sum, const typename F::stored *x, i64 at, i32 op)
 {
-    f32 v = kept<K == FLUSH ? FLUSH : NONE>(F::widen(x[at]));
+    f32 v = kept < K == FLUSH ? FLUSH : NONE > (F::widen(x[at]));
     if (acts<K>(DOWNCAST))
         v = f32_from_bits(f32_bits(v) & 0xffffe000u);
     return kept<K>(op == NORM ? sum + v * v : sum + v);
@@ -228,7 +228,8 @@ DEVICE f32 chain(const typename F::stored *x, i32 n, i64 at, i64 step, i32 first
     return sum;
 }
 
-template <class F> DEVICE f32 pairs(const typename F::stored *x, i32 n, i64 at, i64 step, i32 hop)
+template <class F>
+DEVICE f32 pairs(const typename F::stored *x, i32 n, i64 at, i64 step, i32 hop)
 {
     f32 part[RANKS];
     for (i32 i = 0; i < n; i++)
