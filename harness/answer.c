@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "poison.h"
 #include "ulp.h"
 
 static const struct tensor *find_out(const struct answer_side *side, const char *name)
@@ -73,6 +74,22 @@ static void oracle_widen(struct oracle *o, const struct oracle *other)
     }
 }
 
+/* A reference that a kernel left unwritten judges nothing. */
+static enum err written_check(const struct answer_side *side, const char *id,
+                              const struct case_tensor *want, const struct tensor *t,
+                              struct errinfo *e)
+{
+    int64_t unwritten = 0;
+    for (int64_t i = 0; i < t->count && dtype_info(t->dtype)->bytes > 1; i++)
+        unwritten += tensor_bits(t, i) == poison_bits(t->dtype);
+    if (unwritten)
+        return err_set(e, ERR_FORMAT,
+                       "%s%s%.200s: the reference's kernel never wrote %" PRId64 " of %" PRId64
+                       " elements of %s",
+                       side->path, side->path[0] ? ": " : "", id, unwritten, t->count, want->name);
+    return ERR_OK;
+}
+
 /* What that side's kernels made as reference goes among the inputs. */
 static enum err references_take(const struct case_plan *p, const struct answer_side *side,
                                 const char *id, const struct tensor **input, bool *ret_any,
@@ -82,6 +99,7 @@ static enum err references_take(const struct case_plan *p, const struct answer_s
         if (p->tensor[i].reference) {
             *ret_any = true;
             TRY(answer_given(side, id, &p->tensor[i], &input[i], e));
+            TRY(written_check(side, id, &p->tensor[i], input[i], e));
         }
     return ERR_OK;
 }

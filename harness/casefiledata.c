@@ -16,7 +16,9 @@ static bool has_ending(const char *text, const char *ending)
 static enum err npy_read(struct casefile_data *d, struct errinfo *e)
 {
     struct npyhead h;
-    TRY(npyhead_parse(d->bytes, d->size, &h, e));
+    enum err err = npyhead_parse(d->bytes, d->size, &h, e);
+    if (err)
+        return err_context(e, err, "%.200s", d->path);
     if (h.other[0])
         return err_set(e, ERR_FORMAT, "%.200s: its elements (%s) are no numbers of a format here",
                        d->path, h.other);
