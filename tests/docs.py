@@ -64,7 +64,7 @@ def blocks_of(page):
         elif line.startswith('```'):
             block = Block(page, number, line[3:].strip())
             block.marks, marks = marks, {}
-        elif re.match(r'    (\$ |gpuparity |build/)', line):
+        elif re.match(r'    (\$ |gpuparity |build/|nvcc |hipcc |h5\w+ )', line):
             raise Wrong('%s:%d: a command in an indented block is not run: fence it' % (page, number))
         elif line.startswith('|'):
             found += cells(page, number, line, marks)
@@ -101,7 +101,7 @@ class Place:
                             if not k.startswith(('SLURM_', 'GTEST_', 'CUDA_', 'HIP_', 'ROCR_'))}
         self.environment.update(
             HOME=self.folder, TMPDIR=self.folder, GPUPARITY_GOLDEN=golden, NO_COLOR='1', SOURCE=source,
-            BUILD=build, PKG_CONFIG_PATH=build, LD_LIBRARY_PATH=build, PATH=programs + ':' + self.environment.get('PATH', '/usr/bin:/bin'))
+            BUILD=build, PYTHON=PYTHON, PKG_CONFIG_PATH=build, LD_LIBRARY_PATH=build, PATH=programs + ':' + self.environment.get('PATH', '/usr/bin:/bin'))
 
     def run(self, arguments):
         done = subprocess.run(arguments, cwd=self.folder, env=self.environment, timeout=SECONDS,
@@ -137,7 +137,7 @@ def run_console(place, block, status):
         last = n == len(steps) - 1 and 'exits' in block.marks
         expect_status(block, command, got, status if last else {0, 1}, output)
         words, at = ' '.join(output.split()), 0
-        for part in '\n'.join(printed).split('\n...'):
+        for part in ('\n' + '\n'.join(printed)).split('\n...'):
             part = ' '.join(part.split())
             found = words.find(part, at)
             if found < 0:
@@ -208,9 +208,17 @@ def run_page(source, build, page):
     return count, said, wrong
 
 
+def unlisted(source):
+    """Pages that nobody would find from README."""
+    text = open(os.path.join(source, 'README.md'), encoding='utf-8').read()
+    return ['README.md does not link docs/%s' % name for name in sorted(os.listdir(os.path.join(source, 'docs')))
+            if name.endswith('.md') and '(docs/%s' % name not in text]
+
+
 def main(source, build, *pages):
     pages = pages or [os.path.join(source, 'README.md')] + sorted(glob.glob(os.path.join(source, 'docs', '*.md')))
-    total, wrongs = 0, []
+    total, wrongs = 0, unlisted(source)
+    print('\n'.join(wrongs), end='\n' if wrongs else '')
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for page, (count, said, wrong) in zip(pages, pool.map(lambda p: run_page(source, build, p), pages)):
             print('%s: %d blocks and commands run, %d not, %d wrong'
