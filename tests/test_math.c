@@ -76,6 +76,13 @@ static void exactly(enum function f, double x, double d, mpfr_t r, mpfr_t t)
     case FUNCTION_SQRT:
         mpfr_sqrt(r, t, MPFR_RNDN);
         break;
+    case FUNCTION_ERF:
+        mpfr_erf(r, t, MPFR_RNDN);
+        break;
+    case FUNCTION_POW:
+        mpfr_set_d(r, d, MPFR_RNDN);
+        mpfr_pow(r, t, r, MPFR_RNDN);
+        break;
     default:
         mpfr_div_d(r, t, d, MPFR_RNDN);
     }
@@ -109,6 +116,13 @@ static const struct {
     {"math/divf:n=20000,lo=-3e38,hi=3e38", FUNCTION_DIV, 0},
     {"math/divf:n=999,table=dist,dist=special", FUNCTION_DIV, 0},
     {"math/divf:n=9000,lo=0.5,hi=2", FUNCTION_DIV, 0},
+    {"math/erff:n=20000,lo=-12,hi=5", FUNCTION_ERF, 4},
+    {"math/erff:n=999,table=dist,dist=special", FUNCTION_ERF, 4},
+    {"math/powf:n=20000,lo=-50,hi=50", FUNCTION_POW, 8},
+    {"math/powf:n=20000,lo=0.9,hi=1.1", FUNCTION_POW, 8},
+    {"math/powf:n=9000,lo=1e-30,hi=1e30", FUNCTION_POW, 8},
+    {"math/powf:n=999,table=dist,dist=special", FUNCTION_POW, 8},
+    {"math/powf:n=999,table=dist,dist=integer", FUNCTION_POW, 8},
 };
 enum { WHOLE_IDS = sizeof whole_ids / sizeof whole_ids[0] };
 
@@ -220,17 +234,21 @@ END_TEST
 /* --- on both simulated devices ---------------------------------------------------------------
  */
 
-START_TEST(planted_faults_are_found)
+static const struct {
+    const char *id;
+    enum cause cause;
+} planted[] = {
+    {"math/fault_expf:n=2000,lo=-80,hi=80", CAUSE_APPROXIMATE},
+    {"math/fault_logf:n=500,lo=1e-6,hi=1e6", CAUSE_DOWNCAST},
+    {"math/fault_sinf:n=2000,lo=-100,hi=100", CAUSE_APPROXIMATE},
+    {"math/fault_divf:n=2000", CAUSE_APPROXIMATE},
+    /* The device's own log2f errs too: found, but too far from the model to be named. */
+    {"math/fault_powf:n=2000,lo=0.01,hi=20", CAUSE_COUNT_},
+};
+
+START_TEST(planted_faults_are_found_and_named)
 {
-    static const char *const planted[] = {
-        "math/fault_expf:n=2000,lo=-80,hi=80",
-        "math/fault_logf:n=500,lo=1e-6,hi=1e6",
-        "math/fault_sinf:n=2000,lo=-100,hi=100",
-        "math/fault_divf:n=2000",
-    };
-    struct seen s = checked(planted[_i]);
-    ck_assert_msg(s.verdict == VERDICT_B_WRONG, "%s is %s: %s", planted[_i],
-                  verdict_name(s.verdict), s.reason);
+    planted_expect(planted[_i].id, planted[_i].cause);
 }
 END_TEST
 
@@ -253,7 +271,8 @@ int main(void)
     tcase_add_test(c, turns_beyond_the_limit_are_not_judged);
     tcase_add_test(c, ranges_are_covered_evenly);
     tcase_add_loop_test(c, impossible_ids_say_what_is_possible, 0, 3);
-    tcase_add_loop_test(c, planted_faults_are_found, 0, 4);
+    tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
+                        sizeof planted / sizeof *planted);
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, WHOLE_IDS);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

@@ -19,8 +19,14 @@ enum dtype convert_to(const struct case_id *id);
 /* The bits that a conversion of the number x gives:
  *
  *   to a float   the nearest, ties to even, subnormals kept, Inf beyond the largest
- *   to i32       toward zero, saturating, NaN gives 0: what both vendors' instructions do
- *   to i8        the nearest, ties to even, saturating, NaN gives 0: written in the kernel */
+ *   to i32, u32  toward zero, saturating, NaN gives 0: what both vendors' instructions do
+ *   to i64       toward zero; beyond the range and of NaN the vendors differ
+ *   to i8, u8    the nearest, ties to even, saturating, NaN gives 0: written in the kernel */
+bool convert_truncates(enum dtype to);
+
+/* f64 goes to 16 bits through f32, as PyTorch and both vendors' headers do: rounded twice. */
+double convert_step(enum dtype from, enum dtype to, double x);
+
 uint64_t convert_bits(enum dtype to, double x);
 
 /* family.fill: element i of a table.

@@ -3,22 +3,29 @@
 
 #include <math.h>
 
-enum { ONE_F32 = 0x3f800000, TWO_31_F32 = 0x4f000000 };
+enum { ONE_F32 = 0x3f800000 };
+
+/* Integers: the first number beyond the largest. */
+static double end_of(enum dtype to)
+{
+    return to == DTYPE_I64 ? 0x1p63 : to == DTYPE_U32 ? 0x1p32 : 0x1p31;
+}
 
 uint64_t convert_points(enum dtype to)
 {
-    if (to == DTYPE_I8)
-        return 129; /* 0.5 to 128.5 */
-    if (to == DTYPE_I32)
-        return TWO_31_F32 - ONE_F32 + 1;
+    if (to == DTYPE_I8 || to == DTYPE_U8)
+        return to == DTYPE_I8 ? 129 : 256; /* 0.5 to 128.5, 255.5 */
+    /* i64 has no rule at its end and beyond: no point and no neighbour of one lies there. */
+    if (convert_truncates(to))
+        return dtype_round(DTYPE_F32, end_of(to)) - ONE_F32 + 1 - (to == DTYPE_I64 ? 2 : 0);
     return dtype_round(to, INFINITY);
 }
 
 static double point(enum dtype to, uint64_t k)
 {
-    if (to == DTYPE_I8)
+    if (to == DTYPE_I8 || to == DTYPE_U8)
         return (double)k + 0.5;
-    if (to == DTYPE_I32)
+    if (convert_truncates(to))
         return trunc(dtype_value(DTYPE_F32, ONE_F32 + k));
     double low = dtype_value(to, k), high = dtype_value(to, k + 1);
     double gap = isfinite(high) ? high - low : low - dtype_value(to, k - 1);

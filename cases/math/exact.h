@@ -11,7 +11,7 @@ enum function {
     FUNCTION_COUNT_
 };
 
-/* f(x), or x / y, of f32 arguments; the exact result is within *ret_error of it. NaN, Inf and 0
+/* f(x), or x / y, or x^y, of f32 arguments; the exact result is within *ret_error of it. NaN, Inf and 0
  * as IEEE 754 and C's Annex F have them (rsqrt of -0 is -Inf). sin and cos beyond
  * WIDE_TURN_MAX: what the C library says, with an infinite error. */
 struct wide exact_value(enum function f, double x, double y, double *ret_error);

@@ -25,6 +25,11 @@ DEVICE f32 bad_divf(f32 x, f32 d)
     return DEVICE_IS_HIP ? x * (1.0f / d) : x / d;
 }
 
+DEVICE f32 bad_powf(f32 x, f32 d)
+{
+    return DEVICE_IS_HIP ? exp2f(d * log2f(x)) : powf(x, d);
+}
+
 #define ENTRY(f)                                                                               \
     KERNEL(256) math_fault_##f(const f32 *x, f32 *y, i32 n)                                    \
     {                                                                                          \
@@ -42,4 +47,11 @@ KERNEL(256) math_fault_divf(const f32 *x, const f32 *d, f32 *y, i32 n)
     i32 i = BLOCK_X * 256 + THREAD_X;
     if (i < n)
         y[i] = bad_divf(x[i], d[i]);
+}
+
+KERNEL(256) math_fault_powf(const f32 *x, const f32 *d, f32 *y, i32 n)
+{
+    i32 i = BLOCK_X * 256 + THREAD_X;
+    if (i < n)
+        y[i] = bad_powf(x[i], d[i]);
 }

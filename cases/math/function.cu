@@ -20,10 +20,18 @@ ENTRY(cosf)
 ENTRY(tanhf)
 ENTRY(rsqrtf)
 ENTRY(sqrtf)
+ENTRY(erff)
 
 KERNEL(256) math_divf(const f32 *x, const f32 *d, f32 *y, i32 n)
 {
     i32 i = BLOCK_X * 256 + THREAD_X;
     if (i < n)
         y[i] = x[i] / d[i];
+}
+
+KERNEL(256) math_powf(const f32 *x, const f32 *d, f32 *y, i32 n)
+{
+    i32 i = BLOCK_X * 256 + THREAD_X;
+    if (i < n)
+        y[i] = powf(x[i], d[i]);
 }
