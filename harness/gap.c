@@ -32,6 +32,12 @@ struct strip {
     uint32_t values[2];
     int64_t low, high; /* distances */
     uint64_t far;      /* the largest magnitude */
+    bool near;         /* the distances are in near, else in far */
+};
+
+union distances {
+    int32_t near[STRIP];
+    int64_t far[STRIP];
 };
 
 static struct shape shape_make(enum dtype d)
@@ -98,7 +104,15 @@ ALWAYS_INLINE float to_float_16(uint16_t bits)
 #define SIGNED int64_t
 #define FLOAT double
 #define NAME(x) x##_64
+#define GAP_WIDE
 #include "gap_scan.h"
+#undef GAP_WIDE
+ALWAYS_INLINE bool near_64(const struct shape *f, const void *a, const void *b, int n,
+                           int32_t *d)
+{
+    (void)f, (void)a, (void)b, (void)n, (void)d;
+    return false;
+}
 
 /* BY_WIDTH(f, call) calls the function for the format's width. */
 #define BY_WIDTH(f, name, ...)                                                                 \
@@ -114,28 +128,39 @@ ALWAYS_INLINE bool strip_special(const struct shape *f, const void *data, int n,
 
 /* Everything that can be said of a strip without looking at elements one by one. */
 ALWAYS_INLINE bool strip_scan(const struct shape *f, const void *a, const void *b, int n,
-                              int64_t *d, struct strip *s)
+                              union distances *d, struct strip *s)
 {
-    if (!BY_WIDTH(f, distances, f, a, b, n, d))
-        return false;
+    s->near = BY_WIDTH(f, near, f, a, b, n, d->near);
+    if (s->near) {
+        int32_t low = 0, high = 0;
+        for (int i = 0; i < n; i++) {
+            low = d->near[i] < low ? d->near[i] : low;
+            high = d->near[i] > high ? d->near[i] : high;
+        }
+        s->low = low;
+        s->high = high;
+    } else {
+        if (!BY_WIDTH(f, far, f, a, b, n, d->far))
+            return false;
+        int64_t low = 0, high = 0;
+        for (int i = 0; i < n; i++) {
+            low = d->far[i] < low ? d->far[i] : low;
+            high = d->far[i] > high ? d->far[i] : high;
+        }
+        s->low = low;
+        s->high = high;
+    }
+    s->far = s->high > -s->low ? (uint64_t)s->high : 0 - (uint64_t)s->low;
     s->equal = BY_WIDTH(f, compare, f, a, b, n, &s->absolute);
     if (f->is_float)
         BY_WIDTH(f, marks, f, a, b, n, &s->marks);
     BY_WIDTH(f, values, a, n, &s->values[0]);
     BY_WIDTH(f, values, b, n, &s->values[1]);
-    int64_t low = 0, high = 0;
-    for (int i = 0; i < n; i++) {
-        low = d[i] < low ? d[i] : low;
-        high = d[i] > high ? d[i] : high;
-    }
-    s->low = low;
-    s->high = high;
-    s->far = high > -low ? (uint64_t)high : 0 - (uint64_t)low;
     return true;
 }
 
 typedef bool special_fn(const struct shape *f, const void *data, int n, uint64_t *bits);
-typedef bool scan_fn(const struct shape *f, const void *a, const void *b, int n, int64_t *d,
+typedef bool scan_fn(const struct shape *f, const void *a, const void *b, int n, union distances *d,
                      struct strip *s);
 
 static bool special_base(const struct shape *f, const void *data, int n, uint64_t *bits)
@@ -143,7 +168,7 @@ static bool special_base(const struct shape *f, const void *data, int n, uint64_
     return strip_special(f, data, n, bits);
 }
 
-static bool scan_base(const struct shape *f, const void *a, const void *b, int n, int64_t *d,
+static bool scan_base(const struct shape *f, const void *a, const void *b, int n, union distances *d,
                       struct strip *s)
 {
     return strip_scan(f, a, b, n, d, s);
@@ -158,7 +183,7 @@ __attribute__((target("avx2"))) static bool special_avx2(const struct shape *f,
 }
 
 __attribute__((target("avx2"))) static bool scan_avx2(const struct shape *f, const void *a,
-                                                      const void *b, int n, int64_t *d,
+                                                      const void *b, int n, union distances *d,
                                                       struct strip *s)
 {
     return strip_scan(f, a, b, n, d, s);
@@ -187,7 +212,7 @@ struct piece {
     special_fn *special;
     scan_fn *scan;
     uint32_t near[TABLES][2 * GAP_NEAR];
-    int64_t d[STRIP];
+    union distances d;
 };
 
 static int64_t index_of(const struct piece *p, int64_t at)
@@ -282,10 +307,11 @@ static void element_finite(struct piece *p, uint64_t a, uint64_t b, int64_t inde
     if (a == b)
         return;
     note_worst(g, far, &(struct gap_element){index, {a, b}});
+    double gap = p->f.is_float ? fabs(dtype_value(p->f.d, b) - dtype_value(p->f.d, a))
+                               : (double)far;
+    g->worst_absolute = gap > g->worst_absolute ? gap : g->worst_absolute;
     if (p->f.is_float) {
         struct marks m = {0};
-        double gap = fabs(dtype_value(p->f.d, b) - dtype_value(p->f.d, a));
-        g->worst_absolute = gap > g->worst_absolute ? gap : g->worst_absolute;
         BY_WIDTH(&p->f, marks, &p->f, &a, &b, 1, &m); /* little-endian: low bytes come first */
         for (int side = 0; side < 2; side++) {
             g->smaller[side] += m.smaller[side];
@@ -320,29 +346,49 @@ static void element_add(struct piece *p, const void *a, const void *b, int64_t a
     }
 }
 
-/* The distances of a strip into sums and cells. */
+static int64_t distance(const struct piece *p, const struct strip *s, int i)
+{
+    return s->near ? p->d.near[i] : p->d.far[i];
+}
+
+static uint64_t magnitude(int64_t d)
+{
+    return d < 0 ? 0 - (uint64_t)d : (uint64_t)d;
+}
+
+/* The distances of a strip into cells, and large ones into the sums. */
 static void strip_count(struct piece *p, const struct strip *s, int n)
 {
     struct gap *g = p->g;
-    const int64_t *d = p->d;
-    int64_t sum = 0;
-    uint64_t square = 0;
-    if (s->far < GAP_NEAR) {
-        for (int i = 0; i < n; i++) {
-            sum += d[i];
-            square += (uint64_t)(d[i] * d[i]);
-        }
+    if (s->near && s->far < GAP_NEAR) {
         for (int i = 0; i < n; i++)
-            p->near[i % TABLES][d[i] + GAP_NEAR]++;
-        g->sum += sum;
-        square_add(&g->square, square);
+            p->near[i % TABLES][p->d.near[i] + GAP_NEAR]++;
         return;
     }
     for (int i = 0; i < n; i++) {
-        uint64_t far = d[i] < 0 ? 0 - (uint64_t)d[i] : (uint64_t)d[i];
-        g->sum += d[i];
+        int64_t d = distance(p, s, i);
+        uint64_t far = magnitude(d);
+        if (far < GAP_NEAR) {
+            p->near[i % TABLES][d + GAP_NEAR]++;
+            continue;
+        }
+        g->sum += d;
         square_add(&g->square, (unsigned __int128)far * far);
-        g->cell[gap_cell(d[i] < 0, far)]++;
+        g->cell[gap_cell(d < 0, far)]++;
+    }
+}
+
+/* The small distances of a piece into the cells and sums. */
+static void near_commit(struct piece *p)
+{
+    struct gap *g = p->g;
+    for (int i = 1; i < 2 * GAP_NEAR; i++) {
+        uint64_t n = 0, d = magnitude(i - GAP_NEAR);
+        for (int t = 0; t < TABLES; t++)
+            n += p->near[t][i];
+        g->cell[GAP_SIDE + i - GAP_NEAR] += n;
+        g->sum += (int64_t)n * (i - GAP_NEAR);
+        square_add(&g->square, n * d * d);
     }
 }
 
@@ -352,9 +398,8 @@ static void strip_places(struct piece *p, const struct strip *s, const void *a, 
 {
     struct gap *g = p->g;
     const struct limits *l = p->limits;
-    bool judge = l && (limits_have(l, LIMIT_REL) ||
-                       !limits_allow(l, s->far, p->f.is_float ? s->absolute : (double)s->far,
-                                     INFINITY));
+    bool judge =
+        l && (limits_have(l, LIMIT_REL) || !limits_allow(l, s->far, s->absolute, INFINITY));
     if (!judge && g->n_place >= GAP_PLACES) { /* then only the ends can change */
         int first = unequal(&p->f, a, b, 0, n), last = n - 1;
         while (bits_at(&p->f, a, last) == bits_at(&p->f, b, last))
@@ -368,7 +413,7 @@ static void strip_places(struct piece *p, const struct strip *s, const void *a, 
     }
     for (int i = unequal(&p->f, a, b, 0, n); i < n; i = unequal(&p->f, a, b, i + 1, n)) {
         int64_t index = index_of(p, at + i);
-        uint64_t far = p->d[i] < 0 ? 0 - (uint64_t)p->d[i] : (uint64_t)p->d[i];
+        uint64_t far = magnitude(distance(p, s, i));
         uint64_t x = bits_at(&p->f, a, i), y = bits_at(&p->f, b, i);
         note_different(g, index, x, y);
         if (judge && !allowed(p, x, y, far))
@@ -382,7 +427,7 @@ static void strip_worst(struct piece *p, const struct strip *s, const void *a, c
     if (p->g->worst.index >= 0 && s->far < p->g->worst_ulp)
         return;
     for (int i = unequal(&p->f, a, b, 0, n); i < n; i = unequal(&p->f, a, b, i + 1, n)) {
-        uint64_t far = p->d[i] < 0 ? 0 - (uint64_t)p->d[i] : (uint64_t)p->d[i];
+        uint64_t far = magnitude(distance(p, s, i));
         if (far == s->far) {
             const struct gap_element x = {index_of(p, at + i),
                                           {bits_at(&p->f, a, i), bits_at(&p->f, b, i)}};
@@ -432,7 +477,9 @@ static void strip_add(struct piece *p, const char *a, const char *b, int64_t at,
         return;
     }
     struct strip s = {0};
-    if (!odd && p->scan(&p->f, a, b, n, p->d, &s)) {
+    if (!odd && p->scan(&p->f, a, b, n, &p->d, &s)) {
+        if (!p->f.is_float)
+            s.absolute = (double)s.far;
         strip_commit(p, &s, a, b, at, n);
         return;
     }
@@ -456,9 +503,7 @@ void gap_add(struct gap *g, enum dtype d, const void *a, const void *b, int64_t 
     for (int64_t at = 0; at < n; at += STRIP)
         strip_add(&p, (const char *)a + (size_t)at * size, (const char *)b + (size_t)at * size, at,
                   n - at < STRIP ? (int)(n - at) : STRIP);
-    for (int t = 0; t < TABLES; t++)
-        for (int i = 1; i < 2 * GAP_NEAR; i++)
-            g->cell[GAP_SIDE + i - GAP_NEAR] += p.near[t][i];
+    near_commit(&p);
     g->count += n;
 }
 

@@ -34,14 +34,44 @@ ALWAYS_INLINE bool NAME(special)(const struct shape *f, const void *data, int n,
     return odd;
 }
 
-/* Signed distances; false when one leaves 64 bits. */
-ALWAYS_INLINE bool NAME(distances)(const struct shape *f, const void *a, const void *b, int n,
-                                   int64_t *d)
+#ifndef GAP_WIDE
+/* Signed distances in 32 bits; false when one does not fit. */
+ALWAYS_INLINE bool NAME(near)(const struct shape *f, const void *a, const void *b, int n,
+                                  int32_t *d)
 {
     const WORD *x = a, *y = b;
     const WORD mask = (WORD)f->mask, sign = (WORD)f->sign, flip = (WORD)f->flip;
     const int unused = f->unused;
-    uint64_t out = 0;
+    int32_t out = 0;
+    if (f->is_float) {
+        for (int i = 0; i < n; i++) {
+            SIGNED p = (SIGNED)((x[i] & mask) >> unused), q = (SIGNED)((y[i] & mask) >> unused);
+            SIGNED s = (SIGNED)(0 - (SIGNED)((x[i] & sign) != 0));
+            SIGNED t = (SIGNED)(0 - (SIGNED)((y[i] & sign) != 0));
+            int32_t from = (SIGNED)((p ^ s) - s), to = (SIGNED)((q ^ t) - t);
+            d[i] = (int32_t)((uint32_t)to - (uint32_t)from);
+            out |= (from ^ to) & (to ^ d[i]);
+        }
+    } else {
+        for (int i = 0; i < n; i++) {
+            int32_t from = (SIGNED)(WORD)(x[i] ^ flip), to = (SIGNED)(WORD)(y[i] ^ flip);
+            d[i] = (int32_t)((uint32_t)to - (uint32_t)from);
+            out |= (from ^ to) & (to ^ d[i]);
+        }
+    }
+    return out >= 0;
+}
+
+#endif
+
+/* Signed distances in 64 bits; false when one does not fit. */
+ALWAYS_INLINE bool NAME(far)(const struct shape *f, const void *a, const void *b, int n,
+                                  int64_t *d)
+{
+    const WORD *x = a, *y = b;
+    const WORD mask = (WORD)f->mask, sign = (WORD)f->sign, flip = (WORD)f->flip;
+    const int unused = f->unused;
+    int64_t out = 0;
     if (f->is_float) {
         for (int i = 0; i < n; i++) {
             SIGNED p = (SIGNED)((x[i] & mask) >> unused), q = (SIGNED)((y[i] & mask) >> unused);
@@ -49,16 +79,16 @@ ALWAYS_INLINE bool NAME(distances)(const struct shape *f, const void *a, const v
             SIGNED t = (SIGNED)(0 - (SIGNED)((y[i] & sign) != 0));
             int64_t from = (SIGNED)((p ^ s) - s), to = (SIGNED)((q ^ t) - t);
             d[i] = (int64_t)((uint64_t)to - (uint64_t)from);
-            out |= (uint64_t)((from ^ to) & (to ^ d[i]));
+            out |= (from ^ to) & (to ^ d[i]);
         }
     } else {
         for (int i = 0; i < n; i++) {
             int64_t from = (SIGNED)(WORD)(x[i] ^ flip), to = (SIGNED)(WORD)(y[i] ^ flip);
             d[i] = (int64_t)((uint64_t)to - (uint64_t)from);
-            out |= (uint64_t)((from ^ to) & (to ^ d[i]));
+            out |= (from ^ to) & (to ^ d[i]);
         }
     }
-    return !(out >> 63);
+    return out >= 0;
 }
 
 /* How many are equal, and the largest |b - a|. */
@@ -128,8 +158,7 @@ ALWAYS_INLINE void NAME(values)(const void *a, int n, uint32_t *sum)
         uint32_t h = (uint32_t)x[i] ^ (uint32_t)((uint64_t)x[i] >> 32) * 0x85ebca6bu;
         h *= 0x9e3779b1u;
         h ^= h >> 15;
-        h *= 0x2c1b3c6du;
-        s += h ^ h >> 13;
+        s += h * (h | 1);
     }
     *sum = s;
 }

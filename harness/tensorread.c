@@ -70,8 +70,10 @@ size_t tensorread_memory(const struct tensorfile_tensor *t, int64_t most)
 
 static void fill_elements(const struct tensorread *r, unsigned char *to, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++)
-        memcpy(to + i * r->width, r->tensor->fill, (size_t)r->width);
+    size_t size = (size_t)n * (size_t)r->width, done = (size_t)r->width;
+    memcpy(to, r->tensor->fill, size < done ? size : done);
+    for (; done < size; done *= 2)
+        memcpy(to + done, to, done < size - done ? done : size - done);
 }
 
 static void swap_bytes(unsigned char *x, int64_t n, int width)
