@@ -215,9 +215,28 @@ def unlisted(source):
             if name.endswith('.md') and '(docs/%s' % name not in text]
 
 
+def slug(heading):
+    words = re.sub(r'[^\w\- ]', '', re.sub(r'\[([^]]*)\]\([^)]*\)', r'\1', heading).lower())
+    return words.strip().replace(' ', '-')
+
+
+def broken_links(page):
+    """Links to files or headings that are not there."""
+    text = open(page, encoding='utf-8').read()
+    for target in re.findall(r'\]\(([^)\s]+)\)', re.sub(r'```.*?```', '', text, flags=re.S)):
+        name, _, anchor = target.partition('#')
+        if ':' in name:
+            continue
+        path = os.path.normpath(os.path.join(os.path.dirname(page), name)) if name else page
+        if not os.path.exists(path):
+            yield '%s: links %s, which is not there' % (page, target)
+        elif anchor and anchor not in [slug(h) for h in re.findall(r'^#+ (.*)$', open(path, encoding='utf-8').read(), re.M)]:
+            yield '%s: links %s, which has no such heading' % (page, target)
+
+
 def main(source, build, *pages):
     pages = pages or [os.path.join(source, 'README.md')] + sorted(glob.glob(os.path.join(source, 'docs', '*.md')))
-    total, wrongs = 0, unlisted(source)
+    total, wrongs = 0, unlisted(source) + [w for p in pages for w in broken_links(p)]
     print('\n'.join(wrongs), end='\n' if wrongs else '')
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for page, (count, said, wrong) in zip(pages, pool.map(lambda p: run_page(source, build, p), pages)):

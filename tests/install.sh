@@ -35,6 +35,15 @@ for side in cuda hip; do
     grep -q '1 SAME' compared || { cat compared >&2; fail "$side: not the build's bits"; }
 done
 
+echo "== two working copies that exchange only files, compared where there is neither device nor kernel"
+mkdir desk
+cp -R moved/bin desk/bin
+"$build/gpuparity" run gemm/fault_tail:m=12,n=9,k=20 "$case" --code golden --on hip-sim -o amd.h5
+moved/bin/gpuparity run gemm/fault_tail:m=12,n=9,k=20 "$case" --code golden --on cuda-sim -o nvidia.h5
+status=0
+desk/bin/gpuparity compare nvidia.h5 amd.h5 >compared || status=$?
+[ $status = 1 ] && grep -q '2 cases: 1 SAME, 1 B_WRONG' compared || { cat compared >&2; fail "two copies"; }
+
 echo "== it is the installed code that runs, not the source tree's"
 cp -R moved spoilt
 for file in spoilt/share/gpuparity/golden/code/gemm/naive.*; do
