@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How fast hip-sim is on one core, in processor time: wave instructions and multiply-adds a
- * second. Kernels: data/hip_sim/bench.hip. */
+ * second; and what a second core gives. Kernels: data/hip_sim/bench.hip. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,11 +22,16 @@ static void ok(hip_error e)
     exit(1);
 }
 
-static double seconds(void)
+static double clock_of(clockid_t id)
 {
     struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    clock_gettime(id, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double seconds(void)
+{
+    return clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static uint64_t instructions(void)
@@ -61,6 +66,32 @@ static void time_kernel(hip_module m, const char *name, const unsigned grid[2],
     printf("\n");
 }
 
+/* The quickest of some launches on so many threads: wall seconds, and processor seconds. */
+static void threads_time(hip_function f, const char *threads, void **params, double *ret_wall,
+                         double *ret_spent)
+{
+    setenv("GPUPARITY_SIM_THREADS", threads, 1);
+    const double wall = clock_of(CLOCK_MONOTONIC), spent = seconds();
+    ok(hipModuleLaunchKernel(f, SIDE / 16, SIDE / 16, 1, 16, 16, 1, 0, NULL, params, NULL));
+    const double w = clock_of(CLOCK_MONOTONIC) - wall, s = seconds() - spent;
+    *ret_wall = *ret_wall == 0 || w < *ret_wall ? w : *ret_wall;
+    *ret_spent = *ret_spent == 0 || s < *ret_spent ? s : *ret_spent;
+}
+
+/* One thread and two, in turn, so that what else the machine does meets both. */
+static void scaling(hip_module m, void **params)
+{
+    hip_function f;
+    double wall[2] = {0}, spent[2] = {0};
+    ok(hipModuleGetFunction(&f, m, "naive"));
+    for (int round = 0; round < 20; round++) {
+        threads_time(f, "1", params, &wall[0], &spent[0]);
+        threads_time(f, "2", params, &wall[1], &spent[1]);
+    }
+    printf("two threads: %.2f times as fast as one, %.2f of its processor time\n",
+           wall[0] / wall[1], spent[1] / spent[0]);
+}
+
 int main(void)
 {
     hip_module m;
@@ -81,5 +112,6 @@ int main(void)
                 work);
     time_kernel(m, "matrix", (unsigned[]){SIDE / 64, SIDE / 16}, (unsigned[]){128, 1}, halves,
                 work);
+    scaling(m, three);
     return 0;
 }
