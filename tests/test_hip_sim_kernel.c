@@ -236,6 +236,28 @@ START_TEST(shapes_are_checked)
 }
 END_TEST
 
+/* Code for waves of 64 or with clamped 16-bit results: one line says which kernel, and what to
+ * do. */
+START_TEST(what_is_not_simulated_is_refused)
+{
+    void *c = NULL;
+    int n = 0;
+    void *params[] = {&c, &n};
+    struct kernel *k = codeobject_kernel(&module->object, "trapped");
+    struct kernel_descriptor *d = &k->descriptor;
+    d->properties ^= 1 << 10;
+    ck_assert_int_eq(launch("trapped", 1, 1, 0, params), hipErrorInvalidConfiguration);
+    ck_assert_ptr_nonnull(
+        strstr(gpuparity_sim_last_fault(), "kernel trapped: compiled for waves of 64"));
+    ck_assert_ptr_nonnull(strstr(gpuparity_sim_last_fault(), "without -mwavefrontsize64"));
+    d->properties ^= 1 << 10;
+    d->rsrc1 |= 1 << 26;
+    ck_assert_int_eq(launch("trapped", 1, 1, 0, params), hipErrorInvalidConfiguration);
+    ck_assert_ptr_nonnull(
+        strstr(gpuparity_sim_last_fault(), "kernel trapped: clamps 16-bit results"));
+}
+END_TEST
+
 /* The number of threads changes nothing. */
 START_TEST(threads_do_not_matter)
 {
@@ -266,6 +288,7 @@ int main(void)
     tcase_add_test(c, faults_are_named);
     tcase_add_test(c, endless_loops_end);
     tcase_add_test(c, shapes_are_checked);
+    tcase_add_test(c, what_is_not_simulated_is_refused);
     tcase_add_test(c, threads_do_not_matter);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
