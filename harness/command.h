@@ -36,6 +36,7 @@ enum err cmd_probe(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_report(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_run(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_selfcheck(const struct options *o, int *ret_exit, struct errinfo *e);
+enum err cmd_selftest(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_show(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_verify(const struct options *o, int *ret_exit, struct errinfo *e);
 

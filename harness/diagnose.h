@@ -62,6 +62,9 @@ void diagnose_rounding(struct suspect *s);
 void diagnose_low_bits(struct suspect *s);
 void diagnose_moved(struct suspect *s);
 void diagnose_places(struct suspect *s);
+void diagnose_codes(struct suspect *s);
+void diagnose_reordered(struct suspect *s);
+void diagnose_fresh_memory(struct suspect *s);
 
 /* Finds the model that fits best, once; false if there is none. Fills model, equal, variance.
  */

@@ -39,6 +39,8 @@ const struct command commands[] = {
      OPTIONS_MERGES, cmd_merge},
     {"show", "REC.h5 [CASE or PATH]", "what is in a record", 0, cmd_show},
     {"doctor", "", "what is installed, what would be used, what is missing", 0, cmd_doctor},
+    {"selftest", "", "plants faults of every class and says what catches each", OPTIONS_SELFTESTS,
+     cmd_selftest},
     {"selfcheck", "[CASE...] [--on cuda:N]",
      "the simulated GPU against the real card: the same kept code, every bit", OPTIONS_RUNS,
      cmd_selfcheck},

@@ -34,6 +34,7 @@ struct row {
 #define EXPLAINS OPTIONS_EXPLAINS
 #define PROBES OPTIONS_PROBES
 #define SHRINKS OPTIONS_SHRINKS
+#define SELFTESTS OPTIONS_SELFTESTS
 static const struct row rows[] = {
 #define OPTION(field, name, letter, kind, value, groups, help)                                 \
     {name, letter, kind, value, (unsigned)(groups), help, offsetof(struct options, field)},

@@ -26,6 +26,7 @@ enum options_group {
     OPTIONS_EXPLAINS = 1 << 9, /* explain */
     OPTIONS_SHRINKS = 1 << 10, /* minimize */
     OPTIONS_PROBES = 1 << 11,  /* probe */
+    OPTIONS_SELFTESTS = 1 << 12, /* selftest */
 };
 
 struct texts {

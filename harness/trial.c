@@ -62,6 +62,7 @@ static const struct code *codes_find(const struct trial_codes *c, const struct t
 {
     for (int i = 0; c && i < c->n; i++)
         if (c->of[i].backend == t->device->backend &&
+            c->of[i].family == id->family &&
             !strcmp(c->of[i].variant->source, id->variant->source) &&
             !memcmp(&c->of[i].mode, &id->mode, sizeof id->mode))
             return &c->of[i].code;
@@ -79,6 +80,7 @@ static void codes_add(struct trial_codes *c, const struct trial *t, const struct
     code->options = strdup(r->c.options);
     snprintf(code->version, sizeof code->version, "%s", r->c.compiler);
     c->of[c->n].backend = t->device->backend;
+    c->of[c->n].family = id->family;
     c->of[c->n].variant = id->variant;
     c->of[c->n++].mode = id->mode;
     r->code = NULL;
@@ -104,6 +106,7 @@ enum err trial_run(const struct trial *t, const struct case_id *id,
                                  .list = &list,
                                  .code = t->code,
                                  .keep_code = t->codes != NULL,
+                                 .repeats = t->repeats,
                                  .n_env = t->n_env,
                                  .env = t->env,
                                  .input = t->input,

@@ -13,6 +13,7 @@ struct trial_codes {
     int n;
     struct {
         const struct backend *backend;
+        const struct family *family;
         const struct variant *variant;
         struct case_mode mode;
         struct code code; /* owned */
@@ -24,6 +25,7 @@ struct trial {
     const struct device_choice *device; /* settled */
     enum run_code code;
     double timeout; /* seconds; 0: 300 */
+    int repeats;    /* how often the case runs; 0: once */
     int n_env;      /* set in the worker only; the user's own values of these give way */
     struct worker_env env[WORKER_ENV_MAX];
     struct trial_codes *codes; /* NULL: made anew each time */
