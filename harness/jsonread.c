@@ -119,11 +119,14 @@ static enum err take_escape(struct jsonread *j, struct jsonread_item *item, size
         return wrong(j, "an unknown escape", e);
     TRY(take_hex(j, &code, e));
     if (code >= 0xd800 && code < 0xdc00) {
-        int slash, u;
+        int slash, u = 0;
         TRY(take(j, &slash, e));
-        TRY(take(j, &u, e));
+        if (slash == '\\')
+            TRY(take(j, &u, e));
+        if (u != 'u')
+            return wrong(j, "half of a surrogate pair", e);
         TRY(take_hex(j, &low, e));
-        if (slash != '\\' || u != 'u' || low < 0xdc00 || low > 0xdfff)
+        if (low < 0xdc00 || low > 0xdfff)
             return wrong(j, "half of a surrogate pair", e);
         code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
     } else if (code >= 0xdc00 && code < 0xe000) {
