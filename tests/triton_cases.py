@@ -20,8 +20,12 @@ targets = {"cuda": GPUTarget("cuda", 86, 32), "hip": GPUTarget("hip", "gfx1100",
 
 
 def compile_kernel(name, kernel, types, constants, **options):
-    """Compiles for both and copies what the cache has: FOLDER/NAME.cuda, FOLDER/NAME.hip."""
     signature = {a.name: types[i] if i < len(types) else "constexpr" for i, a in enumerate(kernel.params)}
+    compile_signature(name, kernel, signature, constants, **options)
+
+
+def compile_signature(name, kernel, signature, constants, **options):
+    """Compiles for both and copies what the cache has: FOLDER/NAME.cuda, FOLDER/NAME.hip."""
     for side, target in targets.items():
         made = triton.compile(ASTSource(fn=kernel, signature=signature, constexprs=constants), target=target,
                               options=options)
@@ -150,6 +154,35 @@ def test_planted_miscompile():
         case(name, SOFTMAX)
         output = expect(1, verdict, "check", f"{name}.case.yaml:n=256")
         assert words in output and (name == "right" or "unexplained" not in output), output
+
+
+def test_inductor():
+    """What torch.compile writes for gelu(2 x + w), summed over rows."""
+    try:
+        import inductor_source
+    except ImportError as e:
+        print(f"skipped: Inductor's kernels (pip install torch): {e}")
+        return
+    import torch
+    wrapper = inductor_source.generate(lambda x, w: torch.nn.functional.gelu(x * 2 + w).sum(-1), (64, 200), 200)
+    (name, signature, source), = inductor_source.kernels(wrapper)
+    with open(f"{folder}/generated.py", "w") as out:
+        out.write(source)
+    sys.path.insert(0, folder)
+    import generated
+    compile_signature("inductor", getattr(generated, name), signature, {"XBLOCK": 1}, num_warps=2)
+    assert list(signature.values()) == ["*fp32"] * 3 + ["i32"] * 2 + ["constexpr"], signature
+    case("inductor", """tensors:
+  x: {role: in, dtype: f32, shape: [64, 200]}
+  w: {role: in, dtype: f32, shape: 200}
+  y: {role: out, dtype: f32, shape: 64}
+kernels:
+  - {arguments: [x, w, y, i32 64, i32 200], grid: 64}
+reference:
+  formula:
+    y[i]: sum(j, (2 * x[i,j] + w[j]) * 0.5 * (1 + erf((2 * x[i,j] + w[j]) * 0.7071067811865476)))
+""")
+    expect(0, "1 EQUIVALENT", "check", "inductor.case.yaml")
 
 
 def main():
