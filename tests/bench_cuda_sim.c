@@ -10,13 +10,19 @@
 
 /* Speed of the simulated GPU, in processor time of one thread: warp instructions on FMA code,
  * then multiply-adds of f32 and tensor-core products. Goals: 50, 100 and 300 million a second.
- */
+ * Last, how much faster two threads are than one, in wall time of one run: near 2 where two cores
+ * are idle; what the second thread costs in processor time shows on a busy machine too. */
+
+static double clock_of(clockid_t clock)
+{
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
 
 static double now(void)
 {
-    struct timespec t;
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void must(CUresult r, const char *what)
@@ -73,6 +79,34 @@ static void product_time(const char *file, const char *name, int side, unsigned 
     printf("%-10s %6.0f M multiply-adds/s\n", name, pow(side, 3) / t * 1e-6);
 }
 
+/* The best of some runs of the naive product: wall and processor seconds. */
+static void threads_run(CUfunction f, void **arg, const char *threads, double *ret_wall,
+                        double *ret_processor)
+{
+    setenv("GPUPARITY_SIM_THREADS", threads, 1);
+    *ret_wall = *ret_processor = 1e9;
+    for (int k = 0; k < 5; k++) {
+        double wall = clock_of(CLOCK_MONOTONIC), processor = now();
+        must(cuLaunchKernel(f, 24, 24, 1, 16, 16, 1, 0, NULL, arg, NULL), "naive");
+        *ret_wall = fmin(*ret_wall, clock_of(CLOCK_MONOTONIC) - wall);
+        *ret_processor = fmin(*ret_processor, now() - processor);
+    }
+}
+
+static void threads_time(void)
+{
+    int side = 384;
+    size_t bytes = (size_t)side * (size_t)side * 4;
+    CUdeviceptr a = numbers_alloc(bytes), b = numbers_alloc(bytes), c = numbers_alloc(bytes);
+    void *arg[] = {&side, &side, &side, &a, &b, &c};
+    CUfunction f = kernel_load("gemm.ptx", "naive");
+    double wall[2], processor[2];
+    threads_run(f, arg, "1", &wall[0], &processor[0]);
+    threads_run(f, arg, "2", &wall[1], &processor[1]);
+    printf("2 threads  %6.2f times as fast as 1, for %.2f times the processor time\n",
+           wall[0] / wall[1], processor[1] / processor[0]);
+}
+
 static void fma_time(void)
 {
     static char text[65536];
@@ -110,5 +144,6 @@ int main(void)
     product_time("gemm.ptx", "naive", 384, 16, 16, 16);
     product_time("gemm.ptx", "tiled", 384, 16, 16, 16);
     product_time("mma.ptx", "ldmm", 512, 64, 128, 1);
+    threads_time();
     return 0;
 }

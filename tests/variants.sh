@@ -40,11 +40,17 @@ taken() {
 one() {
     status=0
     taken "$2"
-    xargs -n 4000 "$build/gpuparity" verify --on cuda-sim <"$out/taken" \
-        --code toolchain --jobs "${JOBS:-1}" -q >"$out/log" 2>&1 || status=$?
-    counts=$(grep -E '^[0-9]+ cases: ' "$out/log" || tail -n 1 "$out/log")
+    xargs -n 4000 "$build/gpuparity" verify --on cuda-sim --code toolchain --jobs "${JOBS:-1}" -q \
+        <"$out/taken" >"$out/log" 2>&1 || status=$?
+    counts=$(grep -E '^[0-9]+ cases?: ' "$out/log" || tail -n 1 "$out/log")
     printf '%-34s %s%s\n' "$1" "$counts" "${left:+ (without$left)}"
-    [ "$status" = 0 ] || { failed=1; grep -E '^(A_WRONG|BROKEN|MISTRUSTED)' "$out/log" | head -n 3; }
+    grep -E '^(A_WRONG|BROKEN|MISTRUSTED) ' "$out/log" | head -n 3 || true
+    # MISTRUSTED: bounds so wide, with fast arithmetic, that the case shows nothing; it is not wrong.
+    case "$status $counts" in
+    *A_WRONG* | *BROKEN* | [2-9]* | [1-9][0-9]*) failed=1 ;;
+    [01]*' case'*) ;;
+    *) failed=1 ;;
+    esac
 }
 
 # Does NVRTC take the option at all? compute_100 needs 12.8.
