@@ -116,6 +116,10 @@ START_TEST(races)
     ok(launch("blocks_race", 1, 5));
     ok(launch("blocks_race", 4, 0)); /* all write the same */
     found("blocks_race", 4, 5, "nothing orders the two blocks");
+    ok(hipMemsetD32(a, 0, THREADS));
+    ok(launch("handed_on", 2, 0)); /* a release store and an acquire load */
+    ok(hipMemsetD32(a, 0, THREADS));
+    found("handed_on", 2, 1, "nothing orders the two blocks");
     ok(launch("waves_race", 1, 1));
     found("waves_race", 1, 0, "shared memory");
 }

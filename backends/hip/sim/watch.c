@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "codemap.h"
 #include "taint.h"
 
 struct watch *watch_open(const struct sim_memory *memory, int *ret_error)
@@ -118,13 +119,26 @@ void watch_block_release(struct watch_block *b)
     *b = (struct watch_block){0};
 }
 
-/* Loads and stores that bypass the caches are what atomic ones compile to. */
-static enum shadow_use use_of(const struct access *a)
+/* Does the instruction follow a wait for all stores? Compilers place one before a release
+ * store, which is a plain store otherwise. */
+static bool follows_release(const struct wave *w, const struct inst *i)
+{
+    enum { DELAY = 0xbf87, WAIT = 0xbf89 };
+    static const uint32_t wait_for_stores = 0xbc7c0000;
+    const struct codemap *m = w->block->code;
+    size_t pc = w->pc - i->advance;
+    while (pc > 0 && (m->word[pc - 1] >> 16 == DELAY || m->word[pc - 1] >> 16 == WAIT))
+        pc--;
+    return pc > 0 && m->word[pc - 1] == wait_for_stores;
+}
+
+/* Loads that bypass the caches are what atomic ones compile to. */
+static enum shadow_use use_of(const struct wave *w, const struct access *a)
 {
     const struct inst *i = a->inst;
     if (i->code->form == FORM_ATOMIC)
         return SHADOW_ATOMIC;
-    if (i->glc)
+    if (i->glc || (a->writes && follows_release(w, i)))
         return a->writes ? SHADOW_ATOMIC_WRITE : SHADOW_ATOMIC_READ;
     return a->writes ? SHADOW_WRITE : SHADOW_READ;
 }
@@ -147,9 +161,16 @@ static bool same_bytes(const struct wave *w, const struct access *a, const uint8
 static bool starts_a_loop(const struct watch_block *b, enum shadow_use use,
                           const struct shadow_finding *f)
 {
-    return b->swaps && f->kind == SIM_FAULT_RACE &&
-           ((use == SHADOW_READ && f->other_use == SHADOW_ATOMIC) ||
-            (use == SHADOW_ATOMIC && f->other_use == SHADOW_READ));
+    return b->swaps && ((use == SHADOW_READ && f->other_use == SHADOW_ATOMIC) ||
+                        (use == SHADOW_ATOMIC && f->other_use == SHADOW_READ));
+}
+
+/* A relaxed atomic store cannot be told from a plain one: beside an atomic load it is taken for
+ * one. */
+static bool may_be_atomic(enum shadow_use use, const struct shadow_finding *f)
+{
+    return (use == SHADOW_ATOMIC_READ && f->other_use == SHADOW_WRITE) ||
+           (use == SHADOW_WRITE && f->other_use == SHADOW_ATOMIC_READ);
 }
 
 static int finding_report(struct wave *w, const struct access *a, int lane, const uint8_t *p,
@@ -170,7 +191,7 @@ int watch_access(struct wave *w, const struct access *a, uint8_t *const pointer[
                                  .warp = (uint16_t)w->number,
                                  .interval = b->interval,
                                  .pc = 4 * (w->pc - a->inst->advance)};
-    const enum shadow_use use = use_of(a);
+    const enum shadow_use use = use_of(w, a);
     const int found = taint_access(w, a, pointer);
     if (found)
         return found;
@@ -185,7 +206,7 @@ int watch_access(struct wave *w, const struct access *a, uint8_t *const pointer[
         actor.block = shared ? 0 : b->number;
         if (offset < m->size &&
             shadow_access(m, &actor, use, offset, a->size, same_bytes(w, a, p, lane), &f) &&
-            f.kind == SIM_FAULT_RACE && !starts_a_loop(b, use, &f))
+            f.kind == SIM_FAULT_RACE && !starts_a_loop(b, use, &f) && !may_be_atomic(use, &f))
             return finding_report(w, a, lane, p, shared ? "shared memory" : "global memory", &f,
                                   &actor);
     }

@@ -31,6 +31,24 @@ KERNEL waves_race(int *a, const int *b, int n)
     a[threadIdx.x] = s[127 - threadIdx.x];
 }
 
+/* block 1 waits for block 0's word a[1]; nothing orders the two if n is 1 */
+KERNEL handed_on(int *a, const int *b, int n)
+{
+    if (threadIdx.x)
+        return;
+    if (blockIdx.x == 0) {
+        a[1] = 7;
+        if (n)
+            a[0] = 1;
+        else
+            __hip_atomic_store(a, 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+    } else {
+        while (!__hip_atomic_load(a, __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT))
+            ;
+        a[2] = a[1];
+    }
+}
+
 /* waves meet at different barriers if n is 0 */
 KERNEL apart(int *a, const int *b, int n)
 {
