@@ -65,12 +65,53 @@ START_TEST(system_faults)
 }
 END_TEST
 
+/* As on a card: every later call has the error until the context is gone, then all is new. */
+START_TEST(error_stays)
+{
+    static const char text[] = ".version 8.0\n.target sm_86\n.address_size 64\n.entry k(.param "
+                               ".u64 p)\n{\n.reg .b64 %q;\nld.param.u64 %q, "
+                               "[p];\nst.global.u64 [%q], %q;\nret;\n}\n";
+    uint64_t bad = 8, word = 0;
+    CUdeviceptr p, q = 0;
+    CUfunction f;
+    CUmodule m, other;
+    CUstream stream;
+    gpu_start();
+    m = ptx_load(text);
+    ck_assert_int_eq(cuModuleGetFunction(&f, m, "k"), CUDA_SUCCESS);
+    ck_assert_int_eq(cuMemAlloc_v2(&p, 64), CUDA_SUCCESS);
+    void *wrong[] = {&bad}, *right[] = {&p};
+    ck_assert_int_eq(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, wrong, NULL),
+                     CUDA_ERROR_ILLEGAL_ADDRESS);
+    CUresult later[] = {cuMemAlloc_v2(&q, 64),
+                        cuMemcpyHtoD_v2(p, &word, 8),
+                        cuMemcpyDtoH_v2(&word, p, 8),
+                        cuMemsetD8_v2(p, 0, 8),
+                        cuMemFree_v2(p),
+                        cuModuleLoadData(&other, text),
+                        cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, right, NULL),
+                        cuStreamCreate(&stream, 0),
+                        cuCtxSynchronize()};
+    for (size_t k = 0; k < sizeof later / sizeof *later; k++)
+        ck_assert_msg(later[k] == CUDA_ERROR_ILLEGAL_ADDRESS, "call %zu: %d", k, later[k]);
+    ck_assert_int_eq(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    gpu_start();
+    m = ptx_load(text);
+    ck_assert_int_eq(cuModuleGetFunction(&f, m, "k"), CUDA_SUCCESS);
+    ck_assert_int_eq(cuMemAlloc_v2(&p, 64), CUDA_SUCCESS);
+    ck_assert_int_eq(cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, NULL, right, NULL), CUDA_SUCCESS);
+    ck_assert_int_eq(cuMemcpyDtoH_v2(&word, p, 8), CUDA_SUCCESS);
+    ck_assert(word == p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cuda_sim_fault");
     TCase *t = tcase_create("faults");
     tcase_add_test(t, divergent_barriers);
     tcase_add_test(t, system_faults);
+    tcase_add_test(t, error_stays);
     suite_add_tcase(s, t);
     return suite_run(s);
 }
