@@ -16,40 +16,37 @@ enum { TEXT_SHOWN = 1500 };
 /* --- the order of a sum ----------------------------------------------------------------------
  */
 
-static void tree_text_print(const struct tree *t, bool all, struct errinfo *e)
+static void text_print(char *text, bool all)
 {
-    char *text = treetext(t);
-    (void)e;
-    if (!text)
-        return;
     size_t size = strlen(text);
-    if (!all && size > TEXT_SHOWN) {
-        strcpy(text + TEXT_SHOWN, " ...");
-        wrap_print(stdout, text, 0, 2, 79);
-        printf("  (%zu characters left out; --verbose shows them)\n", size - TEXT_SHOWN);
-    } else {
-        wrap_print(stdout, text, 0, 2, 79);
-    }
-    free(text);
+    bool cut = !all && size > TEXT_SHOWN;
+    if (cut)
+        text[TEXT_SHOWN] = 0;
+    wrap_print(stdout, text, 0, 2, 79);
+    if (cut)
+        printf("  ... (%zu characters left out; --verbose shows them)\n", size - TEXT_SHOWN);
 }
 
-static void tree_print(const struct session *s, const struct case_sum *sum,
-                       const struct tree *t, bool all, struct errinfo *e)
+static enum err tree_print(const struct session *s, const struct case_sum *sum,
+                           const struct tree *t, bool all, struct errinfo *e)
 {
+    char *text = treetext(t);
+    if (!text)
+        return err_set(e, ERR_NOMEM, "out of memory");
     const struct record_run *run = record_run_at(s->record, s->run[0]);
     char id[CASEID_TEXT_MAX];
     caseid_print(&sum->id, id);
     printf("%s\non %s%s\n\n", id, run->device, run->simulated ? " (simulated)" : "");
-    tree_text_print(t, all, e);
+    text_print(text, all);
+    free(text);
     int additions = tree_additions(t), fused = tree_fused(t);
     printf("\n%d terms, %d additions, a term goes through at most %d of them;\n", t->leaves,
            additions, tree_depth(t));
     if (fused)
-        printf(
-            "%d of the additions take more than two terms at once, without rounding between\n",
-            fused);
+        printf("%d of the additions take more than two terms at once\n", fused);
     else
         printf("each addition takes two terms\n");
+    return ERR_OK;
 }
 
 static enum err probe_tree(const struct options *o, struct errinfo *e)
@@ -74,7 +71,7 @@ static enum err probe_tree(const struct options *o, struct errinfo *e)
     if (!err)
         err = summation_tree(s.record, s.run[0], &sum, &t, e);
     if (!err)
-        tree_print(&s, &sum, &t, o->verbose, e);
+        err = tree_print(&s, &sum, &t, o->verbose, e);
     tree_release(&t);
     session_release(&s);
     free(run);

@@ -24,7 +24,17 @@ enum err summation_plan(const struct case_id *id, struct case_sum *ret_sum, stru
 {
     if (!id->family->summation)
         return none(id->family, e);
-    return id->family->summation(id, ret_sum, e);
+    struct case_sum s;
+    struct case_plan plan;
+    TRY(id->family->summation(id, &s, e));
+    TRY(id->family->plan(&s.id, &plan, e));
+    const struct dtype_info *f = dtype_info(plan.tensor[s.output].dtype);
+    if (s.leaves > (int64_t)1 << (f->fraction + 1))
+        return err_set(e, ERR_USAGE,
+                       "%lld terms: a result in %s counts to %d; take so many terms or fewer",
+                       (long long)s.leaves, f->name, 1 << (f->fraction + 1));
+    *ret_sum = s;
+    return ERR_OK;
 }
 
 int32_t summation_met(const struct case_sum *s, double value, double one)
@@ -52,8 +62,8 @@ static enum err met_read(const struct case_sum *s, const struct tensor *t, int32
             return err_set(
                 e, ERR_FORMAT,
                 "with +2^15 at term %lld and -2^15 at term %lld the sum is %a, which "
-                "is no number of small terms (%a each): more goes on here than "
-                "additions in one order",
+                "is no number of small terms (%a each); where results have 16 bits, fewer "
+                "terms may help",
                 (long long)i, (long long)j, value, one);
     }
     return ERR_OK;

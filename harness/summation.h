@@ -8,7 +8,8 @@
 
 /* From a case to the tree of its additions: what to run, and what its result means. */
 
-/* The family's `summation`; ERR_USAGE naming families that have one when it has none. */
+/* The family's `summation`; ERR_USAGE naming families that have one when it has none, or where
+ * the output's format cannot count the terms. */
 enum err summation_plan(const struct case_id *id, struct case_sum *ret_sum, struct errinfo *e);
 
 /* How many terms met below the node of pair (i, j), from the sum that was computed with big at

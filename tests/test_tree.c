@@ -345,6 +345,7 @@ static const struct {
     {"gemm/naive:k=1", "2 to 512 terms"},
     {"reduce/tree:op=norm", "no sign"},
     {"reduce/serial:n=513", "2 to 512 terms"},
+    {"reduce/serial:dtype=bf16,n=257", "bf16 counts to 256"},
     {"math/expf", "gemm, reduce"},
 };
 
