@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "casefile.h"
+#include "codestore.h"
 #include "command.h"
+#include "digests.h"
 #include "golden.h"
 #include "judge.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -142,6 +145,78 @@ static enum err golden_add(const struct options *o, struct errinfo *e)
     return err;
 }
 
+/* --- accepted outputs ------------------------------------------------------------------------
+ */
+
+static void digests_path(const struct options *o, char *ret_path, size_t size)
+{
+    char folder[PATH_MAX];
+    codestore_folder(folder, sizeof folder);
+    if (o->digests)
+        snprintf(ret_path, size, "%s", o->digests);
+    else
+        snprintf(ret_path, size, "%s/digests.txt", folder);
+}
+
+static void digests_print(const struct digests_tally *t, const char *path)
+{
+    printf("%" PRId64 " as accepted, %" PRId64 " changed, %" PRId64
+           " changed with the compiler, %" PRId64 " the same with another compiler, %" PRId64
+           " not in %s",
+           t->same, t->changed, t->compiled, t->moved, t->unknown, path);
+    if (t->skipped)
+        printf(", %" PRId64 " without lasting results", t->skipped);
+    putchar('\n');
+}
+
+static enum err check_runs(struct record *r, const struct digests *d, const struct options *o,
+                           const char *path, int *ret_exit, struct errinfo *e)
+{
+    struct digests_tally t = {0};
+    for (int i = 0; i < record_run_count(r); i++)
+        TRY(digests_check(d, r, i, o->details ? o->details : 5, stdout, &t, e));
+    digests_print(&t, path);
+    if (t.changed || t.compiled) {
+        printf("next: gpuparity verify %s says what the bits mean; gpuparity golden accept %s "
+               "takes them\n",
+               o->word[1], o->word[1]);
+        *ret_exit = COMMAND_FAILS;
+    } else if (!t.same && !t.moved) {
+        *ret_exit = COMMAND_NOTHING;
+    }
+    return ERR_OK;
+}
+
+static enum err accept_runs(struct record *r, struct digests *d, const char *path,
+                            struct errinfo *e)
+{
+    int64_t all = 0, one;
+    for (int i = 0; i < record_run_count(r); i++) {
+        TRY(digests_accept(d, r, i, &one, e));
+        all += one;
+    }
+    TRY(digests_save(d, path, e));
+    printf("%s: %" PRId64 " digests, %" PRId64 " of them new or changed\n", path, d->count, all);
+    return ERR_OK;
+}
+
+static enum err golden_outputs(const struct options *o, bool accept, int *ret_exit,
+                               struct errinfo *e)
+{
+    char path[PATH_MAX + 16];
+    struct record *r = NULL;
+    struct digests d = {0};
+    digests_path(o, path, sizeof path);
+    enum err err = record_open(o->word[1], &r, e);
+    if (!err)
+        err = digests_load(path, true, &d, e);
+    if (!err)
+        err = accept ? accept_runs(r, &d, path, e) : check_runs(r, &d, o, path, ret_exit, e);
+    digests_release(&d);
+    record_close(r);
+    return err;
+}
+
 static enum err unknown_backend(const char *name, struct errinfo *e)
 {
     const char *names[8];
@@ -158,19 +233,24 @@ static enum err unknown_backend(const char *name, struct errinfo *e)
 
 enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e)
 {
-    static const char *const actions[] = {"code", "check", "add"};
+    static const char *const actions[] = {"code", "check", "accept", "add"};
     const struct backend *b = o->backend ? backend_find(o->backend) : NULL;
     char hint[NEAREST_HINT_MAX];
     if (o->backend && !b)
         return unknown_backend(o->backend, e);
     if (o->n_word == 1 && !strcmp(o->word[0], "check"))
         return golden_check(b, ret_exit, e);
+    if (o->n_word == 2 && !strcmp(o->word[0], "check"))
+        return golden_outputs(o, false, ret_exit, e);
+    if (o->n_word == 2 && !strcmp(o->word[0], "accept"))
+        return golden_outputs(o, true, ret_exit, e);
     if (o->n_word == 1 && !strcmp(o->word[0], "code"))
         return golden_code(o, b, ret_exit, e);
     if (o->n_word && !strcmp(o->word[0], "add"))
         return golden_add(o, e);
     const char *word = o->n_word ? o->word[0] : "nothing";
     return err_set(e, ERR_USAGE,
-                   "golden wants code (compile), check (look only), or add REC.h5 CASE, not '%s'%s",
-                   word, nearest_hint(word, actions, 3, hint));
+                   "golden wants code (compile), check (look only), check REC.h5 or accept REC.h5 "
+                   "(outputs), or add REC.h5 CASE, not '%s'%s",
+                   word, nearest_hint(word, actions, 4, hint));
 }

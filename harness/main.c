@@ -44,8 +44,9 @@ const struct command commands[] = {
     {"selfcheck", "[CASE...] [--on cuda:N]",
      "the simulated GPU against the real card: the same kept code, every bit", OPTIONS_RUNS,
      cmd_selfcheck},
-    {"golden", "code | check | add",
-     "compile kept kernels; only look at them; add REC.h5 CASE: accept a difference",
+    {"golden", "code | check [REC.h5] | accept REC.h5 | add REC.h5 CASE",
+     "compile kept kernels; look at them, or at a record's outputs; accept outputs, or a "
+     "difference",
      OPTIONS_KEEPS, cmd_golden},
     {NULL, NULL, NULL, 0, NULL},
 };

@@ -37,7 +37,7 @@ struct texts {
 /* Zero means "not said". Texts are borrowed from argv. */
 struct options {
     const char *on, *output, *tags, *format, *shard, *times, *code, *backend;
-    const char *known, *reason, *expires, *issue, *change, *tree;
+    const char *known, *reason, *expires, *issue, *change, *digests, *tree;
     bool strict, quiet, verbose, resume, replace, keep_code, common, force, help;
     int details, jobs, threads, repeat;
     double timeout;
