@@ -28,6 +28,7 @@ enum err cmd_check(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_compare(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_doctor(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_explain(const struct options *o, int *ret_exit, struct errinfo *e);
+enum err cmd_functions(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_list(const struct options *o, int *ret_exit, struct errinfo *e);
 enum err cmd_merge(const struct options *o, int *ret_exit, struct errinfo *e);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "../cases/math/exact.h"
 #include "caseid.h"
@@ -263,6 +264,36 @@ START_TEST(right_kernels_are_not_blamed)
 }
 END_TEST
 
+/* `gpuparity functions`: correctly rounded division is so on both sides; the fault is seen on B
+ * alone, and fails. */
+START_TEST(the_table_tells_whose_error_it_is)
+{
+    char command[300], line[512];
+    int rows = 0;
+    snprintf(command, sizeof command,
+             "%s/gpuparity functions math/divf:n=2000 math/fault_divf:n=2000 --on "
+             "cuda-sim,hip-sim",
+             getenv("GPUPARITY_SIM_DIR"));
+    FILE *f = popen(command, "r");
+    ck_assert_ptr_nonnull(f);
+    while (fgets(line, sizeof line, f)) {
+        char *a = strstr(line, "seed=1` | "), *mark = strchr(line, '!');
+        if (!a)
+            continue;
+        bool fault = strstr(line, "fault") != NULL;
+        ck_assert_msg(strstr(a, "| 100.0 % |") == a + 8, "%s", line);
+        ck_assert_msg(fault == (mark != NULL) && (!mark || strstr(mark, "|") == mark + 2), "%s",
+                      line);
+        ck_assert_msg(fault || strstr(a + 20, "100.0 % | -0.001 | 0.500 | 100.0 % |"), "%s",
+                      line);
+        rows++;
+    }
+    int status = pclose(f);
+    ck_assert_int_eq(rows, 2);
+    ck_assert_int_eq(WEXITSTATUS(status), 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("math");
@@ -274,6 +305,7 @@ int main(void)
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
                         sizeof planted / sizeof *planted);
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, WHOLE_IDS);
+    tcase_add_test(c, the_table_tells_whose_error_it_is);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
