@@ -157,6 +157,9 @@ struct backend {
      * accepted as input. BACKEND_REFUSED says what is wrong with them. */
     enum backend_status (*kernels)(const void *code, size_t size, struct kernel_list *ret_list,
                                    struct backend_error *e);
+    const char *const *implied; /* headers that the run-time compiler has inside, NULL-ended */
+    const char *translator;     /* a program that makes the other vendor's sources this one's: it
+                                   takes a file's name, writes to standard output; NULL: none */
     const char *const *endings; /* of files with code, best first, NULL-ended: ".ptx" */
 
     /* How many devices of that kind there are; BACKEND_MISSING says why none and what to install.

@@ -93,7 +93,7 @@ void VN(vendor_classes)(const void *code, size_t size, const char *entry, char *
 /* backend.h's `kernels` and `endings`. */
 enum backend_status VN(vendor_kernels)(const void *code, size_t size,
                                        struct kernel_list *ret_list, struct backend_error *e);
-extern const char *const VN(vendor_endings)[];
+extern const char *const VN(vendor_endings)[], *const VN(vendor_implied)[];
 
 extern const struct library_search VN(vendor_runtime), VN(vendor_compiler);
 extern const char *const VN(vendor_environment)[];

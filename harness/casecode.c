@@ -8,6 +8,7 @@
 #include "caseid.h"
 #include "casekernel.h"
 #include "codestore.h"
+#include "translate.h"
 
 struct casecode_entry {
     struct casecode_entry *next;
@@ -77,22 +78,55 @@ static void entry_build(struct casecode *c, const struct case_id *id, struct cas
 /* --- case files ------------------------------------------------------------------------------
  */
 
+/* Sources in the other vendor's words may compile once a translator has gone over them. */
+static void file_translate(struct casecode *c, const struct case_id *id, struct build_request *r,
+                           struct casecode_entry *n)
+{
+    char path[1024], first[sizeof n->reason], second[sizeof n->reason];
+    const char *program = c->backend->translator;
+    struct bytes text = {0};
+    struct errinfo e = {0};
+    snprintf(first, sizeof first, "%s", n->reason);
+    snprintf(path, sizeof path, "%s%s", n->kernel.path[0] == '/' ? "" : id->family->file->folder,
+             n->kernel.path);
+    if (translate_file(program, path, &text, &e)) {
+        snprintf(n->reason, sizeof n->reason,
+                 "%.400s; if this is the other vendor's source, install %s, which translates it, "
+                 "or give this side its own: source: {%s: FILE} (%.60s)",
+                 first, program, c->backend->name, e.text);
+        return;
+    }
+    code_release(&n->code);
+    r->source.text = text.data;
+    request_build(c, r, n);
+    if (n->status == RECORD_OK) {
+        snprintf(n->code.version + strlen(n->code.version),
+                 sizeof n->code.version - strlen(n->code.version), " (%s)", program);
+    } else {
+        snprintf(second, sizeof second, "%s", n->reason);
+        snprintf(n->reason, sizeof n->reason, "%.330s; after %s: %.330s", first, program, second);
+    }
+    bytes_release(&text);
+}
+
 static void file_compile(struct casecode *c, const struct case_id *id, struct casecode_entry *n)
 {
-    struct source_file header;
+    struct source_file header[CASEKERNEL_HEADERS_MAX];
     struct errinfo e = {0};
     const char *options = n->kernel.options;
     struct build_request r = {.arch = c->arch,
-                              .header = &header,
+                              .header = header,
                               .mode = mode_of(&id->mode),
                               .n_option = options[0] != 0,
                               .option = &options};
-    if (casekernel_source(id, &n->kernel, &r.source, &r.n_header, &header, &e)) {
+    if (casekernel_source(id, &n->kernel, &r.source, &r.n_header, header, &e)) {
         entry_fail(n, RECORD_BUILD_FAILED, e.text);
         return;
     }
     request_build(c, &r, n);
     free((char *)(uintptr_t)r.source.text);
+    if (n->status == RECORD_BUILD_FAILED && c->backend->translator)
+        file_translate(c, id, &r, n);
 }
 
 /* The kernels in it. What a real device's own compiler takes need not be understood here. */

@@ -84,7 +84,8 @@ static void folder_of(const struct casefile *f, const char *path, char *ret_fold
 
 enum err casekernel_source(const struct case_id *id, const struct casekernel *k,
                            struct source_file *ret_source, int *ret_headers,
-                           struct source_file *ret_header, struct errinfo *e)
+                           struct source_file ret_header[CASEKERNEL_HEADERS_MAX],
+                           struct errinfo *e)
 {
     const struct casefile *f = id->family->file;
     char own[2 * CASEFILE_TEXT_MAX];
@@ -93,8 +94,13 @@ enum err casekernel_source(const struct case_id *id, const struct casekernel *k,
     TRY(casefile_load(f, k->path, source_limit, &text, &size, e));
     folder_of(f, k->path, own, sizeof own - 16);
     strcat(own, "device.h");
-    *ret_headers = access(own, R_OK) != 0;
-    *ret_header = (struct source_file){"device.h", kernel_text_find("device.h")};
+    int n = 0;
+    for (int i = 0; backends[i]; i++)
+        for (const char *const *h = backends[i]->implied; *h && n < CASEKERNEL_HEADERS_MAX - 1; h++)
+            ret_header[n++] = (struct source_file){*h, "\n"};
+    if (access(own, R_OK))
+        ret_header[n++] = (struct source_file){"device.h", kernel_text_find("device.h")};
+    *ret_headers = n;
     *ret_source = (struct source_file){k->path, text};
     return ERR_OK;
 }

@@ -29,11 +29,14 @@ struct casekernel_triton {
 enum err casekernel_describe(const struct case_id *id, const struct backend *b,
                              struct casekernel *ret_kernel, struct errinfo *e);
 
-/* The texts for the compiler: the source, and cases/device.h unless the source's folder has one
- * of that name. `ret_source->text` is owned by the caller. */
+/* The texts for the compiler: the source; as empty headers those of both vendors that their
+ * run-time compilers have inside; and cases/device.h unless the source's folder has one of that
+ * name. `ret_source->text` is owned by the caller. */
+enum { CASEKERNEL_HEADERS_MAX = 8 };
 enum err casekernel_source(const struct case_id *id, const struct casekernel *k,
                            struct source_file *ret_source, int *ret_headers,
-                           struct source_file *ret_header, struct errinfo *e);
+                           struct source_file ret_header[CASEKERNEL_HEADERS_MAX],
+                           struct errinfo *e);
 
 /* XXH3-128 over the sources that the case file names; "" if they are all binaries. */
 void casekernel_digest(const struct case_id *id, char *ret_hex);

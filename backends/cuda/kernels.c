@@ -11,6 +11,8 @@
 #include "sim/ptx.h"
 
 const char *const vendor_endings_cuda[] = {".ptx", ".fatbin", ".cubin", NULL};
+const char *const vendor_implied_cuda[] = {"cuda_runtime.h", "cuda_runtime_api.h", "cuda.h",
+                                           "device_launch_parameters.h", NULL};
 
 /* What describes a kernel in a cubin: section .nv.info.NAME, a list of items of a byte form, a
  * byte name and a 16-bit value, which with form 4 is the size of what follows. */

@@ -33,5 +33,6 @@ typedef nvrtcProgram vendor_program;
 #define VENDOR_RUNTIME "libcuda.so.1"
 #define VENDOR_SIMULATOR "libgpuparity-cuda-sim.so"
 #define VENDOR_COMPILER "NVRTC"
+#define VENDOR_TRANSLATOR NULL
 
 #endif

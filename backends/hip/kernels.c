@@ -11,6 +11,7 @@
 #include "sim/metadata.h"
 
 const char *const vendor_endings_hip[] = {".hsaco", ".co", ".hipfb", NULL};
+const char *const vendor_implied_hip[] = {"hip/hip_runtime.h", "hip/hip_runtime_api.h", NULL};
 
 enum { MACHINE_AMDGPU = 224, NOTE_METADATA = 32 };
 

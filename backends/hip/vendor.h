@@ -37,5 +37,6 @@ typedef hiprtcProgram vendor_program;
 #define VENDOR_RUNTIME "libamdhip64.so"
 #define VENDOR_SIMULATOR "libgpuparity-hip-sim.so"
 #define VENDOR_COMPILER "hipRTC"
+#define VENDOR_TRANSLATOR "hipify-perl"
 
 #endif

@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# casefile_source.sh BUILD_DIR SOURCE_DIR: case files whose kernels are compiled here, by both vendors'
+# compilers: those of this machine, or of the Debian 13 that golden/code.sh makes. 77 without them.
+set -eu
+build=$1 source=$2
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder"
+cp "$source"/docs/kernels/saxpy.cu "$source"/docs/kernels/saxpy.case.yaml .
+export GPUPARITY_SIM_DIR="$build" NO_COLOR=1
+
+nvrtc=${XDG_CACHE_HOME:-$HOME/.cache}/gpuparity/nvrtc-12.0/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
+[ -n "${GPUPARITY_NVRTC:-}" ] || [ ! -f "$nvrtc" ] || export GPUPARITY_NVRTC="$nvrtc"
+trixie=${GPUPARITY_TRIXIE:-/opt/trixie}
+libraries=$trixie/usr/lib/$(uname -m)-linux-gnu
+gpuparity() {
+    "$build/gpuparity" "$@"
+}
+if ! "$build/gpuparity" check saxpy.case.yaml:n=1 -q >/dev/null 2>&1; then
+    if [ -e "$libraries/libamdhip64.so.5" ]; then
+        # Under that system's loader; its libraries first, then the program's own.
+        folders=$(ldd "$build/gpuparity" | sed -n 's/.*=> \(\/.*\)\/[^/]* (.*/\1/p' | sort -u | paste -sd:)
+        gpuparity() {
+            "$trixie/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$folders" "$build/gpuparity" "$@"
+        }
+    fi
+    status=0
+    gpuparity check saxpy.case.yaml:n=1 -q >said 2>&1 || status=$?
+    if [ $status = 77 ]; then
+        echo "skipped: case files with sources need NVRTC and hipRTC (gpuparity doctor; golden/code.sh gets both)"
+        exit 77
+    fi
+fi
+
+checks=0 failures=0
+# expect STATUS WORDS COMMAND...: how it ends, and what it says
+expect() {
+    wanted=$1 words=$2 status=0
+    shift 2
+    "$@" >said 2>&1 || status=$?
+    checks=$((checks + 1))
+    if [ $status != "$wanted" ] || ! grep -q "$words" said; then
+        failures=$((failures + 1))
+        echo "$*: exit status $status, wanted $wanted and '$words'"
+        cat said
+    fi
+}
+
+# A user's .cu with two kernels, no rebuild; all modes; then a fault on one side.
+expect 0 '3 SAME' gpuparity check saxpy.case.yaml
+expect 0 '2 cases: 2' gpuparity check 'saxpy.case.yaml:n=300,mode={strict|fast}'
+sed 's/if (i < n)/#ifdef __HIP__\n    if (i < n - n % 32)\n#else\n    if (i < n)\n#endif/' saxpy.cu >planted.cu
+sed 's/saxpy.cu/planted.cu/' saxpy.case.yaml >planted.case.yaml
+expect 1 'cause: localised corruption (defect, B)' gpuparity check planted.case.yaml:n=1000
+
+# What the case says and the code does not.
+sed 's/, f32 alpha//' saxpy.case.yaml >few.case.yaml
+expect 1 'takes 4 arguments, the case' gpuparity check few.case.yaml:n=3
+sed 's/i < n)/i < m)/' saxpy.cu >broken.cu
+sed 's/saxpy.cu/broken.cu/' saxpy.case.yaml >broken.case.yaml
+expect 1 'B build-failed' gpuparity check broken.case.yaml:n=3
+
+# Formats, defines and a function that C++ gives a longer name; a wider kernel as the judge.
+cat >softplus.cu <<'X'
+#include <cuda_runtime.h>
+#include "device.h"
+template <class T> static __device__ T read(const unsigned short *x, int i) { return (T)FORMAT_widen(x[i]); }
+__global__ void softplus(const unsigned short *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = logf(1.0f + expf(read<float>(x, i)));
+}
+__global__ void wide(const unsigned short *x, double *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        y[i] = log(1.0 + exp(read<double>(x, i)));
+}
+X
+cat >softplus.case.yaml <<'X'
+source: softplus.cu
+defines: {FORMAT_widen: "{t}_widen"}
+parameters: {n: 500, t: [f16, bf16]}
+tensors:
+  x: {role: in, dtype: t, shape: [n]}
+  y: {role: out, dtype: f32, shape: [n]}
+  z: {role: reference, dtype: f64, shape: [n], of: y}
+kernels:
+  - {name: softplus, arguments: [x, y, i32 n], grid: "ceildiv(n, 128)", block: 128}
+reference:
+  kernels:
+    - {name: wide, arguments: [x, z, i32 n], grid: "ceildiv(n, 128)", block: 128}
+limits: {y: {ulp: 4, abs: 3e-7, reason: "2 ulp each of expf and logf, and 1 + exp(x) rounded to f32"}}
+X
+expect 0 '2 cases: 2' gpuparity check 'softplus.case.yaml:t={f16|bf16}'
+
+# The other vendor's words: said clearly, and translated where the translator is.
+cat >shuffle.cu <<'X'
+extern "C" __global__ void rotate(const float *x, float *y)
+{
+    y[threadIdx.x] = x[threadIdx.x] - __shfl_xor_sync(0xffffffff, x[threadIdx.x], 1);
+}
+X
+cat >shuffle.case.yaml <<'X'
+source: shuffle.cu
+tensors:
+  x: {role: in, dtype: f32, shape: 32}
+  y: {role: out, dtype: f32, shape: 32}
+kernels:
+  - {name: rotate, arguments: [x, y], grid: 1, block: 32}
+X
+if gpuparity check shuffle.case.yaml >said 2>&1; then
+    echo "this hipRTC takes __shfl_xor_sync as it is: nothing to translate"
+else
+    expect 1 'install hipify-perl' gpuparity check shuffle.case.yaml
+    mkdir bin
+    printf '#!/bin/sh\nsed "s/__shfl_xor_sync(0xffffffff, /__shfl_xor(/" "$1"\n' >bin/hipify-perl
+    chmod +x bin/hipify-perl
+    PATH=$folder/bin:$PATH
+    expect 0 '1 SAME' gpuparity check shuffle.case.yaml
+    printf '#!/bin/sh\nexit 3\n' >bin/hipify-perl
+    expect 1 'does not translate shuffle.cu' gpuparity check shuffle.case.yaml
+fi
+echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
+[ $failures = 0 ]
