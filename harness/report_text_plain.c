@@ -2,6 +2,7 @@
 #include "report_text_plain.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "quote.h"
 #include "report_text_word.h"
@@ -34,16 +35,22 @@ void text_plain_name(FILE *out, const struct finding *f)
     fputc('\n', out);
 }
 
+/* At most nine columns. */
+static const char *number(double x, char text[24])
+{
+    bool whole = fabs(x) >= 1e4 && fabs(x) < 1e8;
+    snprintf(text, 24, whole ? "%.0f" : "%.4g", x);
+    return text;
+}
+
 void text_plain_row(FILE *out, const struct finding_out *o)
 {
     const struct pair_stats *p = &o->stats.pair;
-    char equal[16], mean[16], most[16], worst[16], value[16];
-    fprintf(out, " %6s %9s %9s %9s %9s\n",
+    char equal[16], mean[24], most[24], worst[24];
+    fprintf(out, " %6s %9s %9s %9s %9.3g\n",
             short_percent(p->bits_equal, p->count, equal, sizeof equal),
-            short_number(p->ulp.mean, mean, sizeof mean),
-            short_number(p->ulp.quantile[3], most, sizeof most),
-            short_number((double)p->worst_ulp, worst, sizeof worst),
-            short_number(p->worst_absolute, value, sizeof value));
+            number(p->ulp.mean, mean), number(p->ulp.quantile[3], most),
+            number((double)p->worst_ulp, worst), p->worst_absolute);
 }
 
 void text_plain_conclusion(FILE *out, const struct finding_tally *t)

@@ -32,7 +32,11 @@ static void setup(void)
               "gpuparity run gemm/naive:m=5,n=4,k=4 --on hip-sim -o other.h5 >log && "
               "head -c 900 a.h5 >short.h5 && echo no record >text.h5 && : >empty.h5 && "
               "cp a.h5 flipped.h5 && printf '\\377\\377\\377' | dd of=flipped.h5 bs=1 seek=30 "
-              "conv=notrunc 2>log && mkdir folder"),
+              "conv=notrunc 2>log && mkdir folder && "
+              "npy() { printf '\\223NUMPY\\001\\000\\101\\000%-64s\\n%s' \"$1\" \"$2\"; } && "
+              "npy \"{'descr':'|u1','fortran_order':False,'shape':(2,)}\" ab >x.npy && "
+              "npy \"{'descr':'|u1','fortran_order':False,'shape':(1,2)}\" ab >y.npy && "
+              "npy \"{'descr':'|u1','fortran_order':False,'shape':(2,)}\" a >short.npy"),
         0);
 }
 
@@ -92,6 +96,19 @@ static const struct {
     {"gpuparity compare a.h5 flipped.h5", 2, "flipped.h5"},
     {"gpuparity compare a.h5 folder", 2, "folder"},
     {"gpuparity compare a.h5 other.h5", 2, "--common"},
+    {"gpuparity compare a.h5 b.h5 --case norm", 2, "takes none of the cases"},
+    {"gpuparity compare a.h5 b.h5 --limit upl:4", 2, "did you mean ulp?"},
+    {"gpuparity compare a.h5 b.h5 --limit ulp", 2, "ulp:4"},
+    {"gpuparity compare a.h5 b.h5 --limit share:1,ulp:4", 2, "stands alone"},
+    {"gpuparity compare a.h5 b.h5 --map c=d", 2, "by their ids"},
+    {"gpuparity compare x.npy y.npy", 2, "x is u8[2] in x.npy but u8[1,2] in y.npy"},
+    {"gpuparity compare x.npy x.npy --limit bound:1", 2, "ulp, abs, rel, share, mean"},
+    {"gpuparity compare x.npy x.npy --map x=", 2, "--map wants"},
+    {"gpuparity compare x.npy x.npy --map a=b", 2, "no such tensor"},
+    {"gpuparity compare x.npy x.npy --case nothing", 2, "takes none of the 1 tensors"},
+    {"gpuparity compare x.npy a.h5", 2, "gpuparity compare: "},
+    {"gpuparity compare x.npy missing.npy", 2, "missing.npy"},
+    {"gpuparity compare x.npy short.npy", 2, "truncated"},
     {"gpuparity verify short.h5", 2, "short.h5"},
     {"gpuparity report a.h5 --format xlsx", 2, "html"},
     {"gpuparity report a.h5 --format json -o /dev/full", 2, "/dev/full"},
