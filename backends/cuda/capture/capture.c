@@ -33,9 +33,9 @@ static const struct unit {
     const char *name;
     enum kind kind;
     enum mark mark;
-    bool ftz, brain;
+    bool ftz;
 } units[] = {
-#define UNIT(instruction, kind, mark, ftz, brain) {instruction, kind, MARK_##mark, ftz, brain},
+#define UNIT(instruction, kind, mark, ftz) {instruction, kind, MARK_##mark, ftz},
 #include "unit.def"
 #undef UNIT
 };
@@ -117,7 +117,7 @@ static uint32_t model_of(const struct unit *u, uint32_t x)
     if (u->kind == F32)
         return approx_f32(u->mark, x, 0, u->ftz, APPROX_NEAREST);
     if (u->kind == HALF)
-        return approx_half(u->mark, x & 0xffff, u->brain, u->ftz, APPROX_NEAREST);
+        return approx_half(u->mark, x & 0xffff, false, u->ftz, APPROX_NEAREST);
     return (uint32_t)(approx_f64(u->mark, (uint64_t)x << 32, APPROX_NEAREST) >> 32);
 }
 
@@ -157,10 +157,7 @@ static void model_fill(const struct capture *c, const struct unit *u, uint32_t f
 static int64_t place_of(const struct unit *u, uint32_t bits)
 {
     uint32_t sign = u->kind == HALF ? 0x8000 : 0x80000000,
-             top = u->kind == F32    ? 0x7f800000
-                   : u->kind == HIGH ? 0x7ff00000
-                   : u->brain        ? 0x7f80
-                                     : 0x7c00,
+             top = u->kind == F32 ? 0x7f800000 : u->kind == HIGH ? 0x7ff00000 : 0x7c00,
              size = bits & (sign - 1);
     return size > top ? INT64_MAX : bits & sign ? -(int64_t)size : (int64_t)size;
 }
