@@ -81,8 +81,25 @@ static enum err probe_tree(const struct options *o, struct errinfo *e)
 /* --- a fingerprint ---------------------------------------------------------------------------
  */
 
+/* Before anything is run: a family that is named must answer questions. */
+static enum err words_check(const struct options *o, struct errinfo *e)
+{
+    for (int i = 0; i < o->n_word; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "%.*s", (int)strcspn(o->word[i], "/:"), o->word[i]);
+        const struct family *f = family_find(name);
+        if (f && !f->readings)
+            return err_set(e, ERR_USAGE,
+                           "%s says nothing about a device; probe's cases do: gpuparity list "
+                           "probe. For the order of a case's sums: probe --tree %s",
+                           name, o->word[i]);
+    }
+    return ERR_OK;
+}
+
 static enum err probe_device(const struct options *o, struct errinfo *e)
 {
+    TRY(words_check(o, e));
     struct options *run = malloc(sizeof *run);
     if (!run)
         return err_set(e, ERR_NOMEM, "out of memory");

@@ -312,32 +312,46 @@ static bool claim_noise(const struct diagnose_input *in, struct finding_out *o)
     return true;
 }
 
-/* Answers about the devices themselves: each that differs is a cause. */
-static bool claim_readings(const struct diagnose_input *in, struct finding_out *o)
+/* The first output of a family that answers questions: each answer that differs is a cause. One
+ * of each cause comes before the second of any. */
+static void claim_readings(const struct diagnose_input *in, struct finding_out *o)
 {
     const struct family *f = in->id->family;
-    struct case_reading *a = calloc(2 * CASE_READINGS_MAX, sizeof *a), *b = NULL;
-    int count = 0, before = o->n_claim;
+    struct case_reading *a = calloc(2 * CASE_READINGS_MAX, sizeof *a);
+    struct case_reading *b = a ? a + CASE_READINGS_MAX : NULL;
+    int count = a ? f->readings(in->id, in->a, CASE_READINGS_MAX, a) : 0;
+    if (a && f->readings(in->id, in->b, CASE_READINGS_MAX, b) != count)
+        count = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        bool seen[CAUSE_COUNT_] = {false};
+        for (int i = 0; i < count; i++) {
+            if (!strcmp(a[i].words, b[i].words))
+                continue;
+            if (seen[a[i].cause] == (pass == 1))
+                claim_add(o, a[i].cause, '=', 1,
+                          "%s: A %s, B %s (all: gpuparity probe A.h5 B.h5)", a[i].name,
+                          a[i].words, b[i].words);
+            seen[a[i].cause] = true;
+        }
+    }
+    free(a);
+}
+
+static bool is_first_output(const struct diagnose_input *in)
+{
     int first = 0;
     while (in->plan->tensor[first].role == TENSOR_IN)
         first++;
-    if (a && f->readings && in->which == first) {
-        b = a + CASE_READINGS_MAX;
-        count = f->readings(in->id, in->a, CASE_READINGS_MAX, a);
-        count = f->readings(in->id, in->b, CASE_READINGS_MAX, b) == count ? count : 0;
-    }
-    for (int i = 0; i < count; i++)
-        if (strcmp(a[i].words, b[i].words) != 0)
-            claim_add(o, a[i].cause, '=', 1, "%s: A %s, B %s (all: gpuparity probe A.h5 B.h5)",
-                      a[i].name, a[i].words, b[i].words);
-    free(a);
-    return o->n_claim > before;
+    return in->which == first;
 }
 
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
 {
-    if (claim_readings(in, o))
+    if (in->id->family->readings) {
+        if (is_first_output(in))
+            claim_readings(in, o);
         return;
+    }
     struct picked *s = calloc(1, sizeof *s);
     uint8_t *marked = calloc((size_t)in->a->count + 1, 1);
     if (s && marked) {

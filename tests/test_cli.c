@@ -118,6 +118,7 @@ static const struct {
     {"gpuparity probe a.h5", 2, "gpuparity probe --on DEVICE -o REC.h5"},
     {"gpuparity probe a.h5 a.h5 a.h5", 2, "one or two records"},
     {"gpuparity probe a.h5 --on cuda-sim", 2, "probe wants a device"},
+    {"gpuparity probe gemm --on cuda-sim", 2, "gemm says nothing about a device"},
     {"gpuparity probe --tree gemm/naive:k=1", 2, "2 to 512 terms"},
     {"gpuparity probe --tree math/expf", 2, "that of gemm, reduce can"},
     {"gpuparity probe probe/f16 --tree gemm/naive", 2, "takes one case"},

@@ -235,6 +235,7 @@ static void claims_sink_check(const char *id, enum cause cause, const char *says
 START_TEST(what_differs_is_named)
 {
     claims_sink_check("probe/scalar", CAUSE_CONTRACTION, "a * b + c, a * b used elsewhere too");
+    claims_sink_check("probe/bf16", CAUSE_ORDER, "A 8, in ascending order");
     claims_sink_check("probe/atomic", CAUSE_FLUSH, "B kept");
     claims_sink_check("probe/f16", CAUSE_ORDER, "A 8, in ascending order");
     claims_sink_check("probe/tf32", CAUSE_UPCAST, "B there is none");
