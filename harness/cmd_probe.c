@@ -97,7 +97,15 @@ static enum err words_check(const struct options *o, struct errinfo *e)
     return ERR_OK;
 }
 
-static enum err probe_device(const struct options *o, struct errinfo *e)
+static bool nothing_ran(const struct fingerprint *f)
+{
+    for (int i = 0; i < f->count; i++)
+        if (f->row[i].ran)
+            return false;
+    return true;
+}
+
+static enum err probe_device(const struct options *o, int *ret_exit, struct errinfo *e)
 {
     TRY(words_check(o, e));
     struct options *run = malloc(sizeof *run);
@@ -113,7 +121,9 @@ static enum err probe_device(const struct options *o, struct errinfo *e)
         err = fingerprint_read(s.record, s.run[0], "this run", &f, e);
     if (!err)
         fingerprint_print(stdout, &f, o->verbose);
-    if (!err && !o->verbose)
+    if (!err && nothing_ran(&f))
+        *ret_exit = COMMAND_NOTHING;
+    else if (!err && !o->verbose)
         printf("\nWith --verbose each line comes with the inputs and outputs that show it.\n");
     fingerprint_release(&f);
     session_release(&s);
@@ -163,14 +173,13 @@ static bool is_record(const char *word)
 
 enum err cmd_probe(const struct options *o, int *ret_exit, struct errinfo *e)
 {
-    (void)ret_exit;
     int records = 0;
     for (int i = 0; i < o->n_word; i++)
         records += is_record(o->word[i]);
     if (o->tree)
         return probe_tree(o, e);
     if (!records)
-        return probe_device(o, e);
+        return probe_device(o, ret_exit, e);
     if (records != o->n_word || records > 2 || o->on)
         return err_set(e, ERR_USAGE,
                        "probe wants a device (gpuparity probe --on cuda) or one or two records "

@@ -68,9 +68,10 @@ static enum err case_add(struct fingerprint *f, struct record *r, int run, int64
     int n_out = 0;
     if (c->status) {
         struct fingerprint_row *row = row_add(f, id);
-        if (row)
-            snprintf(row->r.words, sizeof row->r.words, "%s: %.100s",
-                     record_status_name(c->status), c->reason);
+        if (!row)
+            return err_set(e, ERR_NOMEM, "out of memory");
+        snprintf(row->r.words, sizeof row->r.words, "%s", record_status_name(c->status));
+        snprintf(row->r.proof, sizeof row->r.proof, "%.380s", c->reason);
         return ERR_OK;
     }
     TRY(record_read_outs(r, run, at, &n_out, outs, e));
@@ -146,7 +147,7 @@ void fingerprint_print(FILE *out, const struct fingerprint *f, bool proofs)
         const struct fingerprint_row *row = &f->row[i];
         topic_print(out, row, last, sizeof last);
         answer_print(out, row->r.name, row->r.words);
-        if (proofs && row->ran)
+        if (proofs || !row->ran)
             proof_print(out, "", row->r.proof);
     }
 }

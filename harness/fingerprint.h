@@ -13,7 +13,7 @@
 struct fingerprint_row {
     char topic[96]; /* family/variant, and the mode unless it is the default one */
     bool ran;
-    struct case_reading r; /* !ran: `words` is the reason, `name` is empty */
+    struct case_reading r; /* !ran: `words` is the status, `proof` the reason, `name` empty */
 };
 
 struct fingerprint {
