@@ -128,6 +128,37 @@ static const char *const exact_ids[] = {
     "fp8/quantize:to=e5m2fnuz,rows=9,d=1,dist=integer",
 };
 
+/* The same without a scale, and every tie with both neighbours: of each six the middle one lies
+ * halfway between numbers of the format. */
+static const char *const cast_ids[] = {
+    "fp8/cast:to=e4m3,rows=4,d=192,dist=ties",
+    "fp8/cast:to=e5m2,rows=4,d=192,dist=ties,dtype=f16",
+    "fp8/cast:to=e4m3fnuz,rows=4,d=192,dist=ties,dtype=bf16",
+    "fp8/cast:to=e5m2fnuz,rows=4,d=192,dist=ties",
+    "fp8/cast:to=e4m3,rows=9,d=67,dist=special",
+    "fp8/cast:to=e4m3,rows=9,d=67,dist=wide,mode=fastdiv",
+};
+
+START_TEST(casts_follow_the_definition)
+{
+    struct scene s;
+    scene_init(&s, cast_ids[_i], "code");
+    const struct format *f = format_of(&s);
+    int64_t ties = 0;
+    for (int64_t i = 0; i < s.o.count; i++) {
+        double x = tensor_value(s.at[FP8_X], i), code = isnan(x) ? x : nearest(f, x);
+        ck_assert_msg(isnan(code) ? isnan(s.o.value[i]) : s.o.value[i] == code,
+                      "%s: %a is %a, not %a", s.text, x, s.o.value[i], code);
+        ck_assert(s.o.bound[i] == 0);
+        double below = nearest(f, nextafter(x, 0)), above = nearest(f, nextafter(x, 2 * x));
+        ties += below != above && fabs(x) < f->most;
+    }
+    if (_i < 4) /* 126, 123, 127 and 127 midpoints below the largest, of both signs */
+        ck_assert_int_ge(ties, 2 * (int64_t[]){126, 123, 127, 127}[_i]);
+    scene_release(&s);
+}
+END_TEST
+
 START_TEST(references_follow_the_definition)
 {
     struct scene s, scales;
@@ -264,12 +295,13 @@ END_TEST
 
 START_TEST(cases_have_power)
 {
-    scene_suites("fp8", 40, 350);
+    scene_suites("fp8", 56, 350);
 }
 END_TEST
 
 START_TEST(impossible_ids_say_what_is_possible)
 {
+    scene_refused("fp8/cast:group=block", "no groups");
     scene_refused("fp8/quantize:width=64", "group=block");
     scene_refused("fp8/dequantize:dist=wide", "every code");
     scene_refused("fp8/fault_cut:to=e4m3", "to=e5m2 only");
@@ -290,6 +322,7 @@ static const struct {
     {"fp8/fault_way:rows=8,d=301", CAUSE_DOWNCAST},
     {"fp8/fault_reciprocal:dtype=bf16,rows=40,d=512", CAUSE_APPROXIMATE},
     {"fp8/fault_last:rows=40,d=7", CAUSE_SCALE},
+    {"fp8/fault_saturate:rows=8,d=192,dist=lognormal", CAUSE_NANINF},
     {"fp8/fault_next:dtype=f16,rows=4,d=301,group=block", CAUSE_SCALE},
 };
 
@@ -307,6 +340,8 @@ START_TEST(right_kernels_agree)
         "fp8/quantize:to=e5m2fnuz,rows=9,d=301,dist=subnormal",
         "fp8/quantize:to=e4m3fnuz,rows=9,d=301,dist=wide,mode=strict",
         "fp8/dequantize:to=e4m3,rows=9,d=301",
+        "fp8/cast:to=e5m2,rows=4,d=192,dist=ties,dtype=bf16",
+        "fp8/cast:to=e4m3fnuz,rows=9,d=67,dist=special",
     };
     struct seen s = checked(ids[_i]);
     ck_assert_msg(s.verdict == VERDICT_SAME, "%s: %s", ids[_i], s.reason);
@@ -319,6 +354,7 @@ int main(void)
     TCase *c = tcase_create("fp8");
     tcase_add_loop_test(c, references_follow_the_definition, 0,
                         sizeof exact_ids / sizeof *exact_ids);
+    tcase_add_loop_test(c, casts_follow_the_definition, 0, sizeof cast_ids / sizeof *cast_ids);
     tcase_add_loop_test(c, products_are_exact_within_their_bound, 0, 4);
     tcase_add_loop_test(c, codes_flip_at_boundaries_only, 0, 4);
     tcase_add_test(c, neighbours_are_wrong_away_from_boundaries);
@@ -327,7 +363,7 @@ int main(void)
     tcase_add_test(c, impossible_ids_say_what_is_possible);
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
                         sizeof planted / sizeof *planted);
-    tcase_add_loop_test(c, right_kernels_agree, 0, 5);
+    tcase_add_loop_test(c, right_kernels_agree, 0, 7);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

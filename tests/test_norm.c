@@ -323,8 +323,8 @@ static void judge(const struct norm *n, const struct element *x, float y, struct
                   x->bound);
     t->judged++;
     t->worst = fmax(t->worst, off / x->bound);
-    /* For f32 outside follows from inside; what it tests is that the 16-bit formats do not hide
-     * it. The device is wrong by twice the bound before it rounds to 16 bits, toward zero,
+    /* For f32 outside follows from inside, see lean_worst; what it tests is that the 16-bit
+     * formats do not hide it. The device is wrong by twice the bound before it rounds to 16 bits, toward zero,
      * where rounding is no coarser. */
     double side = x->value > 0 ? -2 : 2;
     double wrong = (double)y + side * x->bound;
@@ -372,6 +372,64 @@ START_TEST(legal_arithmetic_stays_inside)
     ck_assert_msg(t.outside == t.judged && t.worst > 0.9,
                   "%lld of %lld faults outside, worst error %.3f of its bound",
                   (long long)t.outside, (long long)t.judged, t.worst);
+}
+END_TEST
+
+/* Of f32 rows of 9, where D, 9 too, is what a chain needs: every operation errs by `lean` times
+ * all it may, in the direction that makes y smaller: sums up, the rest down. */
+static double up(double x, double lean)
+{
+    return x + fabs(x) * lean * 0x1p-24;
+}
+
+static void lean_play(const struct norm *n, const double *h, const double *w, double lean,
+                      double *ret_y)
+{
+    double sum = 0, mean = 0;
+    for (int64_t i = 0; n->kind == NORM_LAYER && i < n->d; i++)
+        mean = up(mean + h[i], lean);
+    mean = up(mean / (double)n->d, n->kind == NORM_LAYER ? lean : 0);
+    for (int64_t i = 0; i < n->d; i++) {
+        double c = up(h[i] - mean, n->kind == NORM_LAYER ? lean : 0);
+        sum = up(sum + up(c * c, lean), lean);
+    }
+    double q = up(1 / sqrt(up(up(sum / (double)n->d, lean) + (double)n->eps, lean)), -4 * lean);
+    for (int64_t i = 0; i < n->d; i++) {
+        double c = up(h[i] - mean, n->kind == NORM_LAYER ? -lean : 0);
+        ret_y[i] = up(up(c * q, -lean) * w[i], -lean);
+    }
+}
+
+static double lean_worst(enum norm_kind kind, double lean)
+{
+    struct norm n = {.kind = kind,
+                     .dtype = DTYPE_F32,
+                     .rows = 1,
+                     .d = 9,
+                     .eps = 1e-5f,
+                     .mode = {.exact_div = true, .exact_sqrt = true}};
+    double worst = 0, h[9], w[9], b[9] = {0}, y[9];
+    for (uint64_t x = 0; x < 500; x++) {
+        struct norm_row r;
+        line_fill(rng_key_make(x, "h"), DIST_LOGNORMAL, n.dtype, n.d, h);
+        line_fill(rng_key_make(x, "w"), DIST_POSITIVE, n.dtype, n.d, w);
+        norm_row_make(&n, h, &r);
+        lean_play(&n, h, w, lean, y);
+        for (int64_t i = 0; i < n.d; i++) {
+            struct element e = norm_output(&n, &r, i, w, kind == NORM_LAYER ? b : NULL);
+            worst = fmax(worst, fabs(y[i] - e.value) / e.bound);
+        }
+    }
+    return worst;
+}
+
+/* So the bound is right to a factor below 2, and a device that is twice as bad is outside. */
+START_TEST(bounds_are_no_larger_than_arithmetic_allows)
+{
+    enum norm_kind kind = (enum norm_kind)_i;
+    double most = lean_worst(kind, 1), twice = lean_worst(kind, 2);
+    ck_assert_msg(most > 0.6 && most <= 1 && twice > 1, "%.3f and %.3f of the bound", most,
+                  twice);
 }
 END_TEST
 
@@ -434,6 +492,7 @@ int main(void)
                         sizeof exact_ids / sizeof *exact_ids);
     tcase_add_test(c, stored_sums_are_rounded_twice);
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0, 4);
+    tcase_add_loop_test(c, bounds_are_no_larger_than_arithmetic_allows, 0, 2);
     tcase_add_test(c, special_values_follow_the_definition);
     tcase_add_test(c, cases_have_power);
     suite_add_tcase(s, c);

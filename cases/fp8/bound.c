@@ -19,6 +19,8 @@
  * Flushing: subnormal x may count as 0, and so may a subnormal scale (then 1): groups whose scale
  * may be subnormal are not judged.
  *
+ * A cast divides by nothing and is defined to the bit; Inf becomes the largest number.
+ *
  * A NaN in x gets the code NaN and does not change the scale. Inf makes the scale Inf: Inf / Inf
  * is NaN, others 0. The smallest fault is one code. */
 
@@ -34,7 +36,7 @@ double fp8_number(enum dtype to, double q)
 
 static bool exact(const struct fp8 *f)
 {
-    return f->mode.exact_div && !f->mode.approximate;
+    return f->cast || (f->mode.exact_div && !f->mode.approximate);
 }
 
 static bool flushes(const struct fp8 *f)

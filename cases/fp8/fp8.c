@@ -26,17 +26,19 @@ static const struct param params[] = {
 };
 
 static const struct variant variants[] = {
-#define VARIANT(name, summary, hidden, back, only) {#name, summary, "fp8.cu", hidden, false},
+#define VARIANT(name, summary, hidden, kind, only) {#name, summary, "fp8.cu", hidden, false},
 #include "variants.def"
 #undef VARIANT
     {NULL, NULL, NULL, false, false},
 };
 
+enum kind { KIND_FORTH, KIND_BACK, KIND_CAST };
+
 static const struct {
-    bool back;
+    enum kind kind;
     const char *only;
 } kinds[] = {
-#define VARIANT(name, summary, hidden, back, only) {back, only},
+#define VARIANT(name, summary, hidden, kind, only) {KIND_##kind, only},
 #include "variants.def"
 #undef VARIANT
 };
@@ -44,7 +46,9 @@ static const struct {
 void fp8_decode(const struct case_id *id, struct fp8 *ret_fp8)
 {
     const union param_value *v = id->value;
-    *ret_fp8 = (struct fp8){.back = kinds[id->variant - variants].back,
+    enum kind kind = kinds[id->variant - variants].kind;
+    *ret_fp8 = (struct fp8){.back = kind == KIND_BACK,
+                            .cast = kind == KIND_CAST,
                             .dtype = dtype_find(dtype_words[v[DTYPE].i]),
                             .to = dtype_find(to_words[v[TO].i]),
                             .group = (enum fp8_group)v[GROUP].i,
@@ -90,6 +94,9 @@ static enum err check(const struct case_id *id, const struct fp8 *f, struct erri
     if (f->group != FP8_BLOCK && f->width != 128)
         return err_set(e, ERR_USAGE, "width=%lld has no use without group=block",
                        (long long)f->width);
+    if (f->cast && f->group != FP8_TOKEN)
+        return err_set(e, ERR_USAGE, "fp8/%s has no scales and no groups",
+                       id->variant->name);
     if (f->rows > ((int64_t)1 << 30) / f->d)
         return err_set(
             e, ERR_USAGE,
@@ -124,7 +131,8 @@ static void plan_tensors(const struct fp8 *f, enum dist dist, struct case_plan *
     }
     tensor_put(p, "x", TENSOR_IN, f->dtype, f->rows, f->d, dist);
     tensor_put(p, "code", TENSOR_OUT, f->to, f->rows, f->d, DIST_ZERO);
-    tensor_put(p, "scale", TENSOR_OUT, DTYPE_F32, fp8_groups(f), 0, DIST_ZERO);
+    if (!f->cast)
+        tensor_put(p, "scale", TENSOR_OUT, DTYPE_F32, fp8_groups(f), 0, DIST_ZERO);
 }
 
 static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
@@ -135,14 +143,14 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
     memset(&p, 0, sizeof p);
     fp8_decode(id, &f);
     TRY(check(id, &f, e));
-    int64_t n = f.rows * f.d, blocks = f.back ? (n + 255) / 256 : fp8_groups(&f);
+    int64_t n = f.rows * f.d, blocks = f.back || f.cast ? (n + 255) / 256 : fp8_groups(&f);
     const int64_t numbers[3] = {fp8_length(&f), fp8_width(&f), n};
     p.n_launch = 1;
     *l = (struct case_launch){.grid = {(uint32_t)blocks, 1, 1}, .block = {256, 1, 1}};
     snprintf(l->entry, sizeof l->entry, "%s_%s_%s", id->variant->name,
              dtype_info(f.dtype)->name, dtype_info(f.to)->name);
     plan_tensors(&f, id->dist, &p);
-    for (int i = 0; i < (f.back ? 3 : 2); i++)
+    for (int i = f.cast ? 2 : 0; i < (f.back || f.cast ? 3 : 2); i++)
         l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = numbers[i]};
     *ret_plan = p;
     return ERR_OK;
@@ -157,10 +165,31 @@ static void special_fill(const struct case_id *id, struct tensor *x)
         tensor_set_bits(x, i, dtype_round(x->dtype, i < 2 * d ? 0 : -0.7));
 }
 
+/* cast, dist=ties: in sixes, the two signs of: the number before a midpoint of the format, the
+ * midpoint, the number after it; the last midpoint is half a step beyond the largest number. */
+static void ties_fill(enum dtype to, struct tensor *x)
+{
+    uint64_t count = dtype_round(to, dtype_max(to)) + 1;
+    for (int64_t i = 0; i < x->count; i++) {
+        uint64_t k = (uint64_t)i / 6 % count;
+        double low = dtype_value(to, k), before = dtype_value(to, k ? k - 1 : 0);
+        double high = k + 1 < count ? dtype_value(to, k + 1) : 2 * low - before;
+        uint64_t sign = UINT64_C(1) << (8 * dtype_info(x->dtype)->bytes - 1);
+        uint64_t bits = dtype_round(x->dtype, (low + high) / 2) + (uint64_t)(i % 3) - 1;
+        tensor_set_bits(x, i, i / 3 % 2 ? bits | sign : bits);
+    }
+}
+
 /* Codes: every one in turn, from another place in each row of 256. */
 static bool fill(const struct case_id *id, const struct case_plan *p, int i, struct tensor *t)
 {
     struct rng_key key = rng_key_make(id->seed, "fp8/code");
+    struct fp8 f;
+    fp8_decode(id, &f);
+    if (i == FP8_X && f.cast && id->dist == DIST_TIES) {
+        ties_fill(f.to, t);
+        return true;
+    }
     if (i == FP8_X && id->dist == DIST_SPECIAL) {
         special_fill(id, t);
         return true;
@@ -213,7 +242,9 @@ static enum err oracle(const struct case_id *id, const struct case_plan *p,
     if (!scale)
         return err_set(e, ERR_NOMEM, "no memory for %lld scales", (long long)groups);
     enum err code = oracle_init(&o, !f.back && which == FP8_SCALE ? groups : n, e);
-    if (!f.back && !code)
+    for (int64_t g = 0; f.cast && g < groups; g++)
+        scale[g] = element_exact(1);
+    if (!f.back && !f.cast && !code)
         scales_fill(&f, input[FP8_X], scale);
     for (int64_t i = 0; !code && i < o.count; i++) {
         int64_t g = fp8_group_of(&f, i);

@@ -8,10 +8,10 @@
  * +-MAX, to nearest, ties to even. absmax passes over NaN, a NaN gets the code NaN. One block of
  * 256 threads a group.
  *
- * dequantize: y = code scale, one thread an element. */
+ * dequantize: y = code scale, one thread an element. cast: the code of x itself. */
 
 enum { THREADS = 256 };
-enum fault { NONE, CUT, BIAS, ZERO, WAY, RECIPROCAL, LAST, NEXT };
+enum fault { NONE, CUT, BIAS, ZERO, WAY, RECIPROCAL, LAST, NEXT, SATURATE };
 
 template <fault K> DEVICE bool acts(fault f)
 {
@@ -50,6 +50,8 @@ template <class C, fault K> DEVICE u8 narrow8(f32 x)
     const f32 most = (f32)C::most;
     if (acts<K>(WAY))
         x = bf16_widen(bf16_round(x));
+    if (acts<K>(SATURATE) && fabsf(x) > most)
+        return (u8)C::nan;
     u32 bits = f32_bits(x < -most ? -most : x > most ? most : x);
     if ((bits & 0x7fffffffu) > 0x7f800000u)
         return (u8)C::nan;
@@ -133,6 +135,14 @@ DEVICE void dequantize(const u8 *code, const f32 *scale, typename F::result *y, 
         dequantize<format_##format, code_##to, fault>(code, scale, y, length, width, n);       \
     }
 
+#define CAST(name, format, to, fault)                                                          \
+    KERNEL(256) name##_##format##_##to(const format_##format::stored *x, u8 *code, i32 n)      \
+    {                                                                                          \
+        i32 i = BLOCK_X * 256 + THREAD_X;                                                      \
+        if (i < n)                                                                             \
+            code[i] = narrow8<code_##to, fault>(format_##format::widen(x[i]));                 \
+    }
+
 #define FORMATS(entry, name, to, fault)                                                        \
     entry(name, f32, to, fault) entry(name, f16, to, fault) entry(name, bf16, to, fault)
 
@@ -144,6 +154,11 @@ FORMATS(DEQUANTIZE, dequantize, e4m3, NONE)
 FORMATS(DEQUANTIZE, dequantize, e5m2, NONE)
 FORMATS(DEQUANTIZE, dequantize, e4m3fnuz, NONE)
 FORMATS(DEQUANTIZE, dequantize, e5m2fnuz, NONE)
+FORMATS(CAST, cast, e4m3, NONE)
+FORMATS(CAST, cast, e5m2, NONE)
+FORMATS(CAST, cast, e4m3fnuz, NONE)
+FORMATS(CAST, cast, e5m2fnuz, NONE)
+FORMATS(CAST, fault_saturate, e4m3, SATURATE)
 FORMATS(QUANTIZE, fault_cut, e5m2, CUT)
 FORMATS(QUANTIZE, fault_bias, e4m3, BIAS)
 FORMATS(QUANTIZE, fault_zero, e4m3fnuz, ZERO)

@@ -16,6 +16,7 @@ enum fp8_group { FP8_TENSOR, FP8_TOKEN, FP8_BLOCK };
 /* A case, decoded. x is [rows][d]; a group is everything, a row, or `width` elements of one. */
 struct fp8 {
     bool back; /* dequantizes */
+    bool cast; /* no scale */
     enum dtype dtype, to;
     enum fp8_group group;
     int64_t rows, d, width;
@@ -25,7 +26,7 @@ struct fp8 {
 void fp8_decode(const struct case_id *id, struct fp8 *ret_fp8);
 
 /* Places of the tensors in the plan. */
-enum { FP8_X, FP8_CODE, FP8_SCALE }; /* quantize */
+enum { FP8_X, FP8_CODE, FP8_SCALE }; /* quantize; cast: no scale */
 enum { FP8_CODE_IN, FP8_SCALE_IN, FP8_Y };
 
 /* Groups, and where they lie: as if x were lines of `length` elements, each cut into groups. */

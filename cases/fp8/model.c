@@ -55,6 +55,8 @@ static double absmax(const struct fp8 *f, enum change c, const struct tensor *x,
 static float scale_play(const struct fp8 *f, enum change c, const struct tensor *x,
                         int64_t group)
 {
+    if (f->cast)
+        return 1;
     if (c == CHANGE_NEXT && group + 1 < fp8_groups(f))
         group++;
     float s = (float)absmax(f, c, x, group) / (float)dtype_max(format_of(f, c));
@@ -83,6 +85,8 @@ static uint64_t narrow_play(const struct fp8 *f, enum change c, double q)
         enum dtype way = c == CHANGE_WAY_BF16 ? DTYPE_BF16 : DTYPE_F16;
         q = dtype_value(way, dtype_round(way, q));
     }
+    if (c == CHANGE_OVERFLOW && fabs(q) > most)
+        q = (double)NAN;
     q = isnan(q) ? q : fmin(fmax(q, -most), most);
     if (c == CHANGE_BIAS)
         q *= 2;
@@ -114,9 +118,14 @@ static bool applies(const struct fp8 *f, enum change c)
     case CHANGE_ZERO:
         return is_fnuz(f->to);
     case CHANGE_TENSOR:
-        return f->group != FP8_TENSOR;
+        return !f->cast && f->group != FP8_TENSOR;
     case CHANGE_NEXT:
-        return fp8_groups(f) > 1;
+        return !f->cast && fp8_groups(f) > 1;
+    case CHANGE_LAST:
+    case CHANGE_NONE:
+        return !f->cast;
+    case CHANGE_OVERFLOW:
+        return f->cast;
     default:
         return true;
     }
