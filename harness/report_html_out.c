@@ -228,12 +228,21 @@ static void put_key(FILE *out, char side, const struct record_run *r, const char
     fprintf(out, ": %s</span> ", how);
 }
 
+static bool is_exact(const struct distribution *d)
+{
+    return d->hist[0] == (uint64_t)d->count;
+}
+
 static void put_plots(const struct view *v, const struct finding_sides *sides)
 {
     const struct output_stats *s = &v->o->stats;
     const struct distribution *b = v->two ? &s->b.ulp : NULL;
     if (!s->has_reference || !(s->a.ulp.count || (b && b->count)))
         return;
+    if (is_exact(&s->a.ulp) && (!b || is_exact(b))) {
+        fputs("<p class=\"dim\">Every error is exactly 0: nothing to draw.</p>", v->out);
+        return;
+    }
     fputs("<figure><figcaption>", v->out);
     if (v->two || v->one_sided) {
         put_key(v->out, 'A', &sides->a, "area, solid");

@@ -197,10 +197,11 @@ static void put_bar(FILE *out, const struct distribution *d, char side, int y)
     for (int i = 0; i < STATS_QUANTILES - 1; i++)
         if (d->quantile[i] > 0 && bound_x(d->quantile[i]) < RIGHT)
             fprintf(out, "<path class=\"q\" d=\"M%.1f %dv12\"/>", bound_x(d->quantile[i]), y);
-    bool right = end > 300;
-    fprintf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%d\">%s%s</text>", right ? "y" : "l",
-            right ? end - 4 : end + 4, y + 10, text,
-            worst > 1 && end >= RIGHT ? " \u25b6" : "");
+    /* Beside the bar and its marks; right of the limit where that is near; inside if it is full. */
+    bool full = end > 380;
+    double at = full ? end - 4 : end > 290 && end < BAR_FULL + 6 ? BAR_FULL + 6 : end + 4;
+    fprintf(out, "<text class=\"%s\" x=\"%.1f\" y=\"%d\">%s%s</text>", full ? "y" : "l", at,
+            y + 10, text, worst > 1 && end >= RIGHT ? " \u25b6" : "");
 }
 
 void plot_bounds(FILE *out, const struct distribution *a, const struct distribution *b)
