@@ -132,9 +132,8 @@ static void fill_element(struct finding_element *x, const struct tensor *a,
     x->bound = o->bound[x->index];
 }
 
-/* The elements to show: those of the side that is worse, or of the pair when both are right. */
-static void choose_elements(struct finding_out *o, const struct tensor *a,
-                            const struct tensor *b, const struct oracle *oracle)
+void compare_elements(struct finding_out *o, const struct tensor *a, const struct tensor *b,
+                      const struct oracle *oracle)
 {
     const struct output_stats *s = &o->stats;
     bool wrong_a = s->a.first_wrong >= 0, wrong_b = b && s->b.first_wrong >= 0;
@@ -231,7 +230,7 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
     if (!err)
         err = stats_compute(a, b, judge, poison, j->threads, &o->stats, e);
     if (!err) {
-        choose_elements(o, a, b, &oracle);
+        compare_elements(o, a, b, &oracle);
         verdict_output(f, o);
         const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle, f};
         if (judge)

@@ -70,6 +70,7 @@ struct finding_sides {
     char file_a[512], file_b[512]; /* where they came from; equal for one `check` record */
     bool one_sided;
     bool plain; /* two files of tensors without a reference: a finding is a tensor */
+    bool capture; /* two captures of a training step: a finding is an operator */
 };
 
 struct finding_tally {

@@ -9,6 +9,7 @@
 #include "caseid.h"
 #include "codestore.h"
 #include "command.h"
+#include "capturepair.h"
 #include "plain.h"
 #include "quote.h"
 #include "report.h"
@@ -323,5 +324,41 @@ enum err judge_files(const struct options *o, const char *format, const char *ou
         err = compare_files(a, b, o, format, output, ret_exit, e);
     record_close(a);
     record_close(b);
+    return err;
+}
+
+struct captures {
+    struct capture a, b;
+    struct capturepair_options options;
+};
+
+static enum err compare_captures(void *context, bool charts, compare_sink *sink,
+                                 void *sink_context, struct finding_tally *ret_tally,
+                                 struct errinfo *e)
+{
+    (void)charts;
+    const struct captures *c = context;
+    return capturepair_run(&c->a, &c->b, &c->options, sink, sink_context, ret_tally, e);
+}
+
+enum err judge_captures(const struct options *o, const char *format, const char *output,
+                        int *ret_exit, struct errinfo *e)
+{
+    struct finding_sides sides;
+    struct captures c = {
+        .options = {.threads = o->threads, .strict = o->strict, .select = o->select}};
+    TRY(judge_check(o, format, e));
+    if (o->limits.count || o->maps.count)
+        return err_set(e, ERR_USAGE, "--%s is not for captures: operators are judged against "
+                                     "float64, and matched by name and module",
+                       o->limits.count ? "limit" : "map");
+    TRY(capture_open(o->word[0], &c.a, e));
+    enum err err = capture_open(o->word[1], &c.b, e);
+    if (!err) {
+        capturepair_sides(&c.a, &c.b, &sides);
+        err = judge_with(o, format, output, &sides, compare_captures, &c, ret_exit, e);
+    }
+    capture_close(&c.a);
+    capture_close(&c.b);
     return err;
 }

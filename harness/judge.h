@@ -29,6 +29,10 @@ enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
 enum err judge_plain(const struct options *o, const char *format, const char *output,
                      int *ret_exit, struct errinfo *e);
 
+/* The same for two captures of a training step. */
+enum err judge_captures(const struct options *o, const char *format, const char *output,
+                        int *ret_exit, struct errinfo *e);
+
 /* The same for the one or two records that the command line names: run 0 of each, or both runs
  * of one record; a record with a single run is judged alone. */
 enum err judge_files(const struct options *o, const char *format, const char *output,

@@ -32,6 +32,7 @@ struct text_state {
     int n_failing;
     int64_t not_shown;
     char marks_a[512], marks_b[512];
+    char first[512]; /* of a capture: the operator at which the sides part */
     int64_t causes[CAUSE_COUNT_]; /* primary causes of all cases that have one */
 };
 
@@ -233,19 +234,34 @@ static void remember_marks(struct text_state *s, const struct finding *f)
         snprintf(s->marks_b, sizeof s->marks_b, "%s", f->b.marks);
 }
 
+/* A step has thousands of operators: those that say nothing new are only counted. */
+static bool is_silent(const struct text_state *s, const struct finding *f)
+{
+    bool plain = f->verdict == VERDICT_SAME || f->verdict == VERDICT_UNTESTED;
+    return s->options->quiet || (s->sides->capture && plain && !s->options->verbose);
+}
+
+static bool is_worth_telling(const struct text_state *s, const struct finding *f)
+{
+    return f->verdict != VERDICT_SAME && f->verdict != VERDICT_EQUIVALENT &&
+           f->verdict != VERDICT_WITHIN_LIMITS &&
+           !(s->sides->capture && f->verdict == VERDICT_UNTESTED);
+}
+
 static enum err text_finding(void *state, FILE *out, const struct finding *f, struct errinfo *e)
 {
     (void)e;
     struct text_state *s = state;
     print_sides(s, out);
-    if (f->verdict != VERDICT_SAME && f->verdict != VERDICT_EQUIVALENT &&
-        f->verdict != VERDICT_WITHIN_LIMITS)
+    if (is_worth_telling(s, f))
         remember(s, f);
+    if (!s->first[0] && f->verdict != VERDICT_SAME && f->verdict != VERDICT_UNTESTED)
+        snprintf(s->first, sizeof s->first, "%s", f->id);
     remember_marks(s, f);
     const struct cause_claim *c = finding_cause(f);
     if (c)
         s->causes[c->cause]++;
-    if (s->options->quiet)
+    if (is_silent(s, f))
         return ERR_OK;
     if (!s->head_printed)
         print_head(out, s->sides);
@@ -373,8 +389,8 @@ static enum err text_end(void *state, FILE *out, const struct finding_tally *t,
     struct text_state *s = state;
     print_sides(s, out);
     print_failing(s, out);
-    fprintf(out, "\n%" PRId64 " %s%s: ", t->count, s->sides->plain ? "tensor" : "case",
-            t->count == 1 ? "" : "s");
+    const char *unit = s->sides->plain ? "tensor" : s->sides->capture ? "operator" : "case";
+    fprintf(out, "\n%" PRId64 " %s%s: ", t->count, unit, t->count == 1 ? "" : "s");
     print_counts(out, t);
     fprintf(out, "\n");
     print_meanings(out, t);
@@ -382,6 +398,8 @@ static enum err text_end(void *state, FILE *out, const struct finding_tally *t,
     print_marks(s, out);
     if (s->sides->plain)
         text_plain_conclusion(out, t);
+    else if (s->sides->capture)
+        text_capture_conclusion(out, t, s->first);
     else
         print_conclusion(s, out, t);
     return ERR_OK;

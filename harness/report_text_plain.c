@@ -68,3 +68,20 @@ void text_plain_conclusion(FILE *out, const struct finding_tally *t)
         fprintf(out, "%s %" PRId64 " tensor%s bit-equal.\n", n == 1 ? "The" : "All", n,
                 n == 1 ? " is" : "s are");
 }
+
+void text_capture_conclusion(FILE *out, const struct finding_tally *t, const char *first)
+{
+    if (t->verdicts[VERDICT_UNTESTED])
+        fprintf(out, "%" PRId64 " operators were not compared: their inputs differ already, or only "
+                     "A ran them;\n  a replay gives every operator the same inputs.\n",
+                t->verdicts[VERDICT_UNTESTED]);
+    if (*first) {
+        fputs("The sides part at ", out);
+        quote_line(out, first, "");
+        fputs(".\n", out);
+    } else {
+        fprintf(out, "Every operator that was compared gave the same bits.\n");
+    }
+    if (t->failing)
+        fprintf(out, "%" PRId64 " of %" PRId64 " operators fail.\n", t->failing, t->count);
+}

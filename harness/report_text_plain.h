@@ -17,4 +17,7 @@ void text_plain_name(FILE *out, const struct finding *f);
 void text_plain_row(FILE *out, const struct finding_out *o);
 void text_plain_conclusion(FILE *out, const struct finding_tally *t);
 
+/* The same for two captures; `first` is the operator at which the sides part, "" if none. */
+void text_capture_conclusion(FILE *out, const struct finding_tally *t, const char *first);
+
 #endif

@@ -97,9 +97,14 @@ class Place:
         programs = os.path.join(self.folder, '.bin')
         os.mkdir(programs)
         os.symlink(os.path.join(build, 'gpuparity'), os.path.join(programs, 'gpuparity'))
+        python = os.path.join(programs, 'python3')
+        with open(python, 'w') as wrapper:
+            wrapper.write('#!/bin/sh\nexec "%s" "$@"\n' % PYTHON)
+        os.chmod(python, 0o755)
         self.environment = {k: v for k, v in os.environ.items()
                             if not k.startswith(('SLURM_', 'GTEST_', 'CUDA_', 'HIP_', 'ROCR_'))}
         self.environment.update(
+            PYTHONPATH=os.path.join(source, 'backends', 'torch'),
             HOME=self.folder, TMPDIR=self.folder, GPUPARITY_GOLDEN=golden, NO_COLOR='1', SOURCE=source,
             BUILD=build, PYTHON=PYTHON, PKG_CONFIG_PATH=build, LD_LIBRARY_PATH=build, PATH=programs + ':' + self.environment.get('PATH', '/usr/bin:/bin'))
 

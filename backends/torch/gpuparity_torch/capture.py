@@ -6,6 +6,7 @@ import platform
 import time
 
 import torch
+from torch.overrides import TorchFunctionMode
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.module_tracker import ModuleTracker
@@ -64,6 +65,24 @@ def draws(func, args, kwargs):
     return True
 
 
+class AutocastState(TorchFunctionMode):
+    """What autocast asked for when the user called a function: below it, where operators are
+    dispatched, it has done its work and says that it is off."""
+
+    def __init__(self):
+        super().__init__()
+        self.formats = {}
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        before = self.formats
+        self.formats = {kind: NAMES[torch.get_autocast_dtype(kind)] for kind in ("cpu", "cuda")
+                        if torch.is_autocast_enabled(kind)}
+        try:
+            return func(*args, **(kwargs or {}))
+        finally:
+            self.formats = before
+
+
 class Capture(TorchDispatchMode):
     """Every operator's inputs and outputs, with the module it ran in, the autocast state, the state of
     the random generators, gradients, parameters and the optimizer's state, into one file.
@@ -83,6 +102,7 @@ class Capture(TorchDispatchMode):
         self.rng_at_start = self._rng("rng/start")
         self.stack = contextlib.ExitStack()
         self.tracker = self.stack.enter_context(ModuleTracker())
+        self.state = self.stack.enter_context(AutocastState())
         self.in_step = False
         self.hooks = [register_optimizer_step_pre_hook(self._before_step),
                       register_optimizer_step_post_hook(self._after_step)]
@@ -96,18 +116,20 @@ class Capture(TorchDispatchMode):
         if kind is not None:
             self.writer.abandon()
             return
-        self.writer.finish(self._head("step"))
+        self.writer.finish(self._head())
 
     # --- what surrounds the operators ---
 
-    def _head(self, kind):
+    kind = "step"
+
+    def _head(self):
         devices = sorted({d for o in self.operators for d in o.get("devices", [])}) or ["cpu"]
         name = "CPU"
         if any(d != "cpu" for d in devices) and torch.cuda.is_available():
             name = torch.cuda.get_device_name()
         stack = f"ROCm {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}" \
             if torch.version.cuda else "CPU build"
-        return {"schema": SCHEMA, "kind": kind, "torch": torch.__version__, "stack": stack,
+        return {"schema": SCHEMA, "kind": self.kind, "torch": torch.__version__, "stack": stack,
                 "device": name, "devices": devices, "host": platform.node(),
                 "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
                 "environment": {k: v for k, v in os.environ.items()
@@ -172,7 +194,7 @@ class Capture(TorchDispatchMode):
 
     def _autocast(self, devices):
         kind = devices[0].split(":")[0] if devices else "cpu"
-        return NAMES[torch.get_autocast_dtype(kind)] if torch.is_autocast_enabled(kind) else ""
+        return self.state.formats.get(kind, "")
 
     def _record(self, func, args, kwargs):
         inputs, devices = [], []

@@ -11,6 +11,8 @@ from .store import Reader
 class Again(Capture):
     """Captures what a replay runs; the names of modules come from the capture."""
 
+    kind = "replay"
+
     def __init__(self, path, reference):
         super().__init__(path, reference=reference)
         self.entry = None

@@ -78,7 +78,7 @@ class Writer:
     def link(self, path, name):
         """The tensor `name` also under `path`."""
         if name and path not in self.file:
-            self.file[path] = self.tensors[name]
+            self.file[path] = h5py.SoftLink(f"/tensor/{name}")
 
     def finish(self, head):
         text = json.dumps(head).encode()
@@ -105,7 +105,7 @@ class Reader:
         d = self.file["tensor"][name]
         word = d.attrs["dtype"].decode()
         if "torch" in d.attrs:
-            return torch.from_numpy(d[()].reshape(d.shape)).bool()
+            return torch.from_numpy(numpy.asarray(d[()]).reshape(d.shape)).bool()
         dtype = next(t for t, n in NAMES.items() if n == word)
         data = numpy.empty(d.shape, dtype="u2" if dtype == torch.bfloat16 else d.dtype)
         if data.size:

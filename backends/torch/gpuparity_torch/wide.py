@@ -67,50 +67,51 @@ def _products(a, b, n, v):
     return gamma(n + 1, v) * (a.abs() @ b.abs())
 
 
-def _mm(v, a, b):
+def _mm(v, u, a, b):
     return _products(a, b, a.shape[-1], v)
 
 
-def _addmm(v, c, a, b, *, beta=1, alpha=1):
+def _addmm(v, u, c, a, b, *, beta=1, alpha=1):
     s = a.abs() @ b.abs()
     return gamma(a.shape[-1] + 3, v) * (abs(alpha) * s + abs(beta) * c.abs())
 
 
-def _linear(v, x, w, b=None):
+def _linear(v, u, x, w, b=None):
     s = x.abs() @ w.abs().mT
     return gamma(x.shape[-1] + 2, v) * (s + (b.abs() if b is not None else 0))
 
 
-def _add(v, a, b, *, alpha=1):
-    return v * abs(alpha) * torch.as_tensor(b).abs() + 0 * a if alpha not in (1, -1) else 0 * (a + b)
+def _add(v, u, a, b, *, alpha=1):
+    # alpha b may be rounded to the stored format: PyTorch's own CPU kernel does so at a tensor's end.
+    return max(u, v) * abs(alpha) * torch.as_tensor(b).abs() + 0 * a if alpha not in (1, -1) else 0 * (a + b)
 
 
 def _relative(n):
     """n roundings, each relative to the result."""
-    return lambda v, *inputs: gamma(n, v) if n else 0.0
+    return lambda v, u, *inputs: gamma(n, v) if n else 0.0
 
 
-def _sum(v, x, dim=None, keepdim=False, *, dtype=None):
+def _sum(v, u, x, dim=None, keepdim=False, *, dtype=None):
     dims = list(range(x.dim())) if not dim else dim
     n = max(1, x.numel() // max(1, x.sum(dims).numel()))
     return gamma(n, v) * x.abs().sum(dims, keepdim=keepdim)
 
 
-def _mean(v, x, dim=None, keepdim=False, *, dtype=None):
+def _mean(v, u, x, dim=None, keepdim=False, *, dtype=None):
     dims = list(range(x.dim())) if not dim else dim
     n = max(1, x.numel() // max(1, x.sum(dims).numel()))
     return gamma(n + 2, v) * x.abs().mean(dims, keepdim=keepdim)
 
 
-def _addcmul(v, a, x, y, *, value=1):
+def _addcmul(v, u, a, x, y, *, value=1):
     return gamma(3, v) * (a.abs() + (value * x * y).abs())
 
 
-def _addcdiv(v, a, x, y, *, value=1):
+def _addcdiv(v, u, a, x, y, *, value=1):
     return gamma(3, v) * (a.abs() + (value * x / y).abs())
 
 
-def _lerp(v, a, b, w):
+def _lerp(v, u, a, b, w):
     return gamma(3, v) * (a.abs() + (w * (b - a)).abs() + (w * b).abs() + (w * a).abs())
 
 
@@ -136,7 +137,7 @@ def base_name(func):
 
 
 def bound(func, args, kwargs):
-    """The rule's error as a function of unit roundoff v, absolute (a tensor) or relative to the result
+    """The rule's error as a function of both unit roundoffs, absolute (a tensor) or relative to the result
     (a number); None where no rule is known."""
     rule = RULES.get(base_name(func))
     if rule is None or kwargs.get("rounding_mode"):
@@ -144,7 +145,7 @@ def bound(func, args, kwargs):
     if base_name(func) in ("relu", "_to_copy", "copy", "clone", "where", "masked_fill", "zero", "fill"):
         kwargs = {}
     known = {k: x for k, x in kwargs.items() if k in ("alpha", "beta", "value", "keepdim", "dtype")}
-    return lambda v: rule(v, *args, **known)
+    return lambda v, u: rule(v, u, *args, **known)
 
 
 def bounds(first, wide, dtype):
@@ -155,12 +156,12 @@ def bounds(first, wide, dtype):
         return torch.zeros_like(wide)
     info = torch.finfo(dtype)
     v = 2.0 ** -53 if dtype == torch.float64 else 2.0 ** -24
+    # 16-bit results are computed in f32 and rounded once more.
+    u = info.eps / 2 * (1 if dtype in (torch.float32, torch.float64) else 1 + 2.0 ** -7)
     try:
-        error = first(v)
+        error = first(v, u)
         error = error * wide.abs() if isinstance(error, float) else error.double().abs().expand_as(wide)
     except Exception:  # shapes that the rule does not know: no bound is better than a wrong one
         return None
-    # 16-bit results are computed in f32 and rounded once more.
-    u = info.eps / 2 * (1 if dtype in (torch.float32, torch.float64) else 1 + 2.0 ** -7)
     least = info.smallest_normal * info.eps / 2
     return error + u * (wide.abs() + error) + least
