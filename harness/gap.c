@@ -150,7 +150,8 @@ ALWAYS_INLINE bool strip_scan(const struct shape *f, const void *a, const void *
         s->low = low;
         s->high = high;
     }
-    s->far = s->high > -s->low ? (uint64_t)s->high : 0 - (uint64_t)s->low;
+    uint64_t up = (uint64_t)s->high, down = 0 - (uint64_t)s->low;
+    s->far = up > down ? up : down;
     s->equal = BY_WIDTH(f, compare, f, a, b, n, &s->absolute);
     if (f->is_float)
         BY_WIDTH(f, marks, f, a, b, n, &s->marks);

@@ -16,12 +16,19 @@ import numpy as np
 
 PROGRAM = os.path.abspath(sys.argv[1])
 SANITIZED = len(sys.argv) > 2 and sys.argv[2] != 'none'
-FOLDER = tempfile.TemporaryDirectory(prefix='gpuparity-plain-')
-os.chdir(FOLDER.name)
 rng = np.random.default_rng(7)
 counts = collections.Counter()
 skipped = set()
+try:
+    import jsonschema
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../docs/report.schema.json')) as schema:
+        SCHEMA = jsonschema.Draft202012Validator(json.load(schema))
+except ImportError:
+    SCHEMA = None
+    skipped.add('the schema of reports (apt install python3-jsonschema)')
 
+FOLDER = tempfile.TemporaryDirectory(prefix='gpuparity-plain-')
+os.chdir(FOLDER.name)
 
 def check(good, what):
     counts[bool(good)] += 1
@@ -38,7 +45,10 @@ def compare(a, b, *options):
     found = {}
     if done.returncode < 2:
         with open('r.json') as f:
-            found = {x['id']: x for x in json.load(f)['findings']}
+            report = json.load(f)
+        if SCHEMA and counts[True] % 9 == 0:
+            SCHEMA.validate(report)
+        found = {x['id']: x for x in report['findings']}
     return done.returncode, found, done.stderr.decode()
 
 

@@ -163,6 +163,38 @@ START_TEST(verdicts)
 }
 END_TEST
 
+/* What the user allows comes on top of the bounds, and makes nothing right that is wrong. */
+START_TEST(limits_come_on_top)
+{
+    static const struct {
+        enum spoil b;
+        const char *limit;
+        enum verdict verdict;
+    } rows[] = {
+        {UNFUSED, "ulp:0", VERDICT_DIFFERENT},      {UNFUSED, "ulp:1000000", VERDICT_EQUIVALENT},
+        {UNFUSED, "share:0", VERDICT_DIFFERENT},    {UNFUSED, "bound:1", VERDICT_EQUIVALENT},
+        {UNFUSED, "bound:1e-9", VERDICT_DIFFERENT}, {RIGHT, "ulp:0", VERDICT_SAME},
+        {DROP_LAST, "abs:1e30", VERDICT_B_WRONG},
+    };
+    struct errinfo e;
+    struct finding f = {0};
+    struct limits l;
+    struct record *x = make_record("a", "cuda-sim", RIGHT, RECORD_OK, ID);
+    struct record *y = make_record("b", "hip-sim", rows[_i].b, RECORD_OK, ID);
+    struct compare_run a = {x, 0, "a.h5"}, b = {y, 0, "b.h5"};
+    struct finding_tally tally;
+    ck_assert_int_eq(limits_parse(1, &rows[_i].limit, &l, &e), 0);
+    struct compare_options o = {.threads = 1, .limits = &l, .select = "gemm/naive"};
+    ck_assert_int_eq(compare_runs(&a, &b, &o, keep, &f, &tally, &e), 0);
+    ck_assert_msg(f.verdict == rows[_i].verdict, "%s: %s", verdict_name(f.verdict), f.reason);
+    finding_release(&f);
+    o.select = "gemm/tiled";
+    ck_assert_int_eq(compare_runs(&a, &b, &o, keep, &f, &tally, &e), ERR_USAGE);
+    record_close(x);
+    record_close(y);
+}
+END_TEST
+
 START_TEST(worst_element_is_named)
 {
     struct errinfo e;
@@ -258,6 +290,7 @@ int main(void)
     suite_add_tcase(s, c);
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_loop_test(c, verdicts, 0, 9);
+    tcase_add_loop_test(c, limits_come_on_top, 0, 7);
     tcase_add_test(c, worst_element_is_named);
     tcase_add_loop_test(c, incomparable, 0, 3);
     tcase_add_test(c, both_inputs_are_not_those_of_the_id);
