@@ -213,23 +213,30 @@ bool capture_is(const char *path)
     return is;
 }
 
+enum err capture_list(struct capture *c, int fd, uint64_t offset, uint64_t size, struct errinfo *e)
+{
+    struct jsonread *j = malloc(sizeof *j);
+    if (!j)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    jsonread_begin(j, fd, offset, size);
+    enum err err = read_all(j, c, e);
+    free(j);
+    return err;
+}
+
 enum err capture_open(const char *path, struct capture *ret_capture, struct errinfo *e)
 {
     struct capture c = {0};
     struct errinfo why = {0};
-    struct jsonread *j = malloc(sizeof *j);
-    enum err err = j ? tensorfile_open(path, &c.file, e)
-                     : err_set(e, ERR_NOMEM, "out of memory");
+    enum err err = tensorfile_open(path, &c.file, e);
     const struct tensorfile_tensor *t = err ? NULL : list_of(&c.file);
     if (!err && !t)
         err = err_set(e, ERR_FORMAT, "%s: no capture: it has no list of operators", path);
     if (!err) {
-        jsonread_begin(j, c.file.fd, t->offset, (uint64_t)t->count);
-        err = read_all(j, &c, &why);
+        err = capture_list(&c, c.file.fd, t->offset, (uint64_t)t->count, &why);
         if (err)
             err_set(e, err, "%s: its list of operators is damaged: %s", path, why.text);
     }
-    free(j);
     if (err)
         capture_close(&c);
     else

@@ -42,6 +42,11 @@ bool capture_is(const char *path);
 enum err capture_open(const char *path, struct capture *ret_capture, struct errinfo *e);
 void capture_close(struct capture *c); /* accepts a zeroed struct */
 
+/* For capture_open: reads the list of operators, a JSON text in `fd`, into `c`. ERR_FORMAT says
+ * what is wrong, without the file's name. */
+enum err capture_list(struct capture *c, int fd, uint64_t offset, uint64_t size,
+                      struct errinfo *e);
+
 int64_t capture_count(const struct capture *c);
 const struct capture_operator *capture_at(const struct capture *c, int64_t i);
 
