@@ -33,7 +33,7 @@ const struct command commands[] = {
      cmd_functions},
     {"report", "REC.h5 [B.h5] --format NAME -o FILE", "the report of records, as text or file",
      OPTIONS_REPORTS | OPTIONS_COMPARES, cmd_report},
-    {"probe", "--on DEVICE | A.h5 [B.h5] | --tree CASE --on DEVICE",
+    {"probe", "--on DEVICES | A.h5 [B.h5] | --tree CASE --on DEVICES",
      "what a device's arithmetic is; where two differ; in which order a case adds",
      OPTIONS_RUNS | OPTIONS_PROBES, cmd_probe},
     {"list", "[CASE...] [--tags T]", "the cases that a selection gives", OPTIONS_LISTS,

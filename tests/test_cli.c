@@ -168,6 +168,20 @@ START_TEST(one_clear_line)
 END_TEST
 
 /* Trouble leaves nothing behind: no half-written record or report. */
+START_TEST(probe_compares_two_devices)
+{
+    static const char *const commands[] = {
+        "gpuparity probe --tree reduce/warp:n=8 --on cuda-sim,hip-sim >log && "
+        "grep -q 'add in the same order' log",
+        "gpuparity probe --tree gemm/mma:dtype=f16,k=8 --on cuda-sim,hip-sim >log && "
+        "grep -q 'add in different orders' log",
+        "gpuparity probe probe/atomic --on cuda-sim,hip-sim -o both.h5 >log && "
+        "grep -q '1 answers differ, 3 are the same' log && gpuparity probe both.h5 | cmp - log",
+    };
+    ck_assert_int_eq(shell(commands[_i]), 0);
+}
+END_TEST
+
 START_TEST(nothing_is_lost_or_left)
 {
     ck_assert_int_eq(shell("gpuparity run gemm/naive:m=4,n=4,k=4 -o a.h5 --on cuda-sim 2>log; "
@@ -210,6 +224,7 @@ int main(void)
     TCase *c = tcase_create("cli");
     suite_add_tcase(s, c);
     tcase_add_unchecked_fixture(c, setup, teardown);
+    tcase_add_loop_test(c, probe_compares_two_devices, 0, 3);
     tcase_add_loop_test(c, one_clear_line, 0, ROWS);
     tcase_add_test(c, nothing_is_lost_or_left);
     tcase_add_test(c, statuses);
