@@ -116,7 +116,7 @@ if command -v bash >/dev/null; then
     expect 'cuda,hip cuda,hip-sim' check --on cuda,h
     expect 'gemm/naive' check gemm/na
     expect 'moved.h5' compare moved.
-    expect 'code' golden co
+    expect 'code' golden cod
 fi
 if command -v zsh >/dev/null; then
     zsh -n "$(find moved -name _gpuparity)" || fail "zsh cannot read its completion"
