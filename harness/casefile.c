@@ -156,19 +156,26 @@ static enum err path_check(const char *path, struct errinfo *e)
     return ERR_OK;
 }
 
-static enum err casefile_text(struct casefile *f, const char *text, size_t size,
-                              struct errinfo *e)
+/* Takes `f` over: into the list, or away. */
+static enum err casefile_take(struct casefiles *l, struct casefile *f, const char *text,
+                              size_t size, struct errinfo *e)
 {
-    TRY(yamltree_parse(f->path, text, size, &f->tree, e));
-    TRY(casefile_read(f, e));
+    enum err err = yamltree_parse(f->path, text, size, &f->tree, e);
+    if (!err)
+        err = casefile_read(f, e);
+    if (err) {
+        casefile_close(f);
+        return err;
+    }
     digest_make(f, text, size);
+    f->next = l->first;
+    l->first = f;
     return ERR_OK;
 }
 
-static enum err casefile_open(const char *path, struct casefile **ret_file, struct errinfo *e)
+enum err casefiles_add_text(struct casefiles *l, const char *path, const char *text, size_t size,
+                            const struct casefile **ret_file, struct errinfo *e)
 {
-    void *text = NULL;
-    size_t size = 0;
     TRY(path_check(path, e));
     struct casefile *f = calloc(1, sizeof *f);
     if (!f)
@@ -176,15 +183,9 @@ static enum err casefile_open(const char *path, struct casefile **ret_file, stru
     snprintf(f->path, sizeof f->path, "%s", path);
     const char *slash = strrchr(path, '/');
     snprintf(f->folder, sizeof f->folder, "%.*s", slash ? (int)(slash - path) + 1 : 0, path);
-    enum err err = path_read(path, CASEFILE_BYTES_MAX, &text, &size, e);
-    if (!err)
-        err = casefile_text(f, text, size, e);
-    free(text);
-    if (err)
-        casefile_close(f);
-    else
-        *ret_file = f;
-    return err;
+    TRY(casefile_take(l, f, text, size, e));
+    *ret_file = f;
+    return ERR_OK;
 }
 
 enum err casefiles_get(struct casefiles *l, const char *path, size_t size,
@@ -202,12 +203,13 @@ enum err casefiles_get(struct casefiles *l, const char *path, size_t size,
             *ret_file = f;
             return ERR_OK;
         }
-    struct casefile *made = NULL;
-    TRY(casefile_open(whole, &made, e));
-    made->next = l->first;
-    l->first = made;
-    *ret_file = made;
-    return ERR_OK;
+    void *text = NULL;
+    size_t bytes = 0;
+    TRY(path_check(whole, e));
+    TRY(path_read(whole, CASEFILE_BYTES_MAX, &text, &bytes, e));
+    enum err err = casefiles_add_text(l, whole, text, bytes, ret_file, e);
+    free(text);
+    return err;
 }
 
 enum err casefiles_parse_id(struct casefiles *l, const char *text, struct case_id *ret_id,

@@ -122,6 +122,10 @@ size_t casefile_path_length(const char *text);
 enum err casefiles_get(struct casefiles *l, const char *path, size_t size,
                        const struct casefile **ret_file, struct errinfo *e);
 
+/* The same for a text that is called `path`; that must be shorter than struct casefile's. */
+enum err casefiles_add_text(struct casefiles *l, const char *path, const char *text, size_t size,
+                            const struct casefile **ret_file, struct errinfo *e);
+
 /* caseid_parse for ids of both kinds. */
 enum err casefiles_parse_id(struct casefiles *l, const char *text, struct case_id *ret_id,
                             struct errinfo *e);

@@ -2,26 +2,27 @@
 #include "repro.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "caseid.h"
+#include "casekernel.h"
 #include "codestore.h"
 #include "wrap.h"
 
 enum { COLUMNS = 8, WIDTH = 96 };
 
-static const char *c_type(const struct dtype_info *d)
+static const char *bits_type(int bytes)
 {
-    return d->bytes == 8   ? "unsigned long long"
-           : d->bytes == 4 ? "unsigned int"
-           : d->bytes == 2 ? "unsigned short"
-                           : "unsigned char";
+    return bytes == 8   ? "unsigned long long"
+           : bytes == 4 ? "unsigned int"
+           : bytes == 2 ? "unsigned short"
+                        : "unsigned char";
 }
 
 static void print_array(FILE *out, const char *prefix, const char *name, const struct tensor *t)
 {
     const struct dtype_info *d = dtype_info(t->dtype);
-    fprintf(out, "static const %s %s_%s[] = {", c_type(d), prefix, name);
+    fprintf(out, "static const %s %s_%s[] = {", bits_type(d->bytes), prefix, name);
     for (int64_t i = 0; i < t->count; i++)
         fprintf(out, "%s0x%0*" PRIx64 ",", i % COLUMNS ? " " : "\n    ", 2 * (int)d->bytes,
                 tensor_bits(t, i));
@@ -83,19 +84,67 @@ static void print_runtime(FILE *out)
                  "#include <cuda_runtime.h>\n#define gpu(name) cuda##name\n#endif\n");
 }
 
-/* The kernel's file without its #include "device.h". */
+/* A text without its #include "device.h". */
+static void print_source(FILE *out, const char *text)
+{
+    static const char include[] = "#include \"device.h\"";
+    const char *at = strstr(text, include);
+    if (at)
+        fprintf(out, "%.*s%s", (int)(at - text), text, at + strlen(include));
+    else
+        fputs(text, out);
+}
+
+/* A case file's source for one vendor, its defines before it. */
+static enum err print_side(FILE *out, const struct repro *r, const struct backend *b,
+                           struct errinfo *e)
+{
+    const struct casefile *f = r->id->family->file;
+    struct casekernel k;
+    struct source_file source, header[CASEKERNEL_HEADERS_MAX];
+    char value[CASEFILE_TEXT_MAX];
+    int n = 0;
+    TRY(casekernel_describe(r->id, b, &k, e));
+    if (k.binary)
+        return err_set(e, ERR_USAGE, "%.200s gives a binary: there is no source to write", f->path);
+    TRY(casekernel_source(r->id, &k, &source, &n, header, e));
+    if (strstr(source.text, "#include \"device.h\"") && !strcmp(header[n - 1].name, "device.h"))
+        fprintf(out, "\n/* ===== device.h ===== */\n%s", header[n - 1].text);
+    fprintf(out, "\n/* ===== %s ===== */\n", k.path);
+    for (int i = 0; i < f->n_define; i++) {
+        if (casefile_expand(f, r->id, f->define[i].value, value, sizeof value, NULL))
+            value[0] = 0;
+        fprintf(out, "#define %s %s\n", f->define[i].name, value);
+    }
+    print_source(out, source.text);
+    free((char *)(uintptr_t)source.text);
+    return ERR_OK;
+}
+
+static enum err print_file_kernels(FILE *out, const struct repro *r, struct errinfo *e)
+{
+    const struct casefile *f = r->id->family->file;
+    const struct casefile_side *a = casefile_side(f, backends[0]->name);
+    const struct casefile_side *b = casefile_side(f, backends[1]->name);
+    if (a && b && a->source == b->source)
+        return print_side(out, r, backends[0], e);
+    fputs("\n#ifndef __HIP__\n", out);
+    TRY(print_side(out, r, backends[0], e));
+    fputs("\n#else\n", out);
+    TRY(print_side(out, r, backends[1], e));
+    fputs("\n#endif\n", out);
+    return ERR_OK;
+}
+
 static enum err print_kernels(FILE *out, const struct repro *r, struct errinfo *e)
 {
     struct source_file source, header;
+    if (r->id->family->file)
+        return print_file_kernels(out, r, e);
     TRY(codestore_source(r->id->family, r->id->variant, &source, &header, e));
     fprintf(out, "\n/* ===== device.h ===== */\n%s\n/* ===== %s ===== */\n", header.text,
             source.name);
-    static const char include[] = "#include \"device.h\"";
-    const char *at = strstr(source.text, include);
-    if (at)
-        fprintf(out, "%.*s%s", (int)(at - source.text), source.text, at + strlen(include));
-    else
-        fputs(source.text, out);
+    print_source(out, source.text);
     return ERR_OK;
 }
 
@@ -162,6 +211,8 @@ static void print_launch(FILE *out, const struct repro *r, int n)
         const struct case_arg *a = &l->arg[i];
         if (a->kind == CASE_ARG_TENSOR)
             fprintf(out, "        void *arg%d = gpu_%s;\n", i, r->plan->tensor[a->tensor].name);
+        else if (a->kind == CASE_ARG_BITS)
+            fprintf(out, "        %s arg%d = 0x%" PRIx64 ";\n", bits_type(a->bytes), i, a->bits);
         else if (a->kind == CASE_ARG_F32)
             fprintf(out, "        float arg%d = %af;\n", i, (double)a->f);
         else

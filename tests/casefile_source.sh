@@ -53,6 +53,9 @@ expect 0 '2 cases: 2' gpuparity check 'saxpy.case.yaml:n=300,mode={strict|fast}'
 sed 's/if (i < n)/#ifdef __HIP__\n    if (i < n - n % 32)\n#else\n    if (i < n)\n#endif/' saxpy.cu >planted.cu
 sed 's/saxpy.cu/planted.cu/' saxpy.case.yaml >planted.case.yaml
 expect 1 'cause: localised corruption (defect, B)' gpuparity check planted.case.yaml:n=1000
+expect 1 'one program for nvcc and hipcc' gpuparity minimize planted.case.yaml:n=100 -o small.cu
+expect 0 '__global__ void saxpy' grep 'extern "C"' small.cu
+expect 1 'B_WRONG' gpuparity explain planted.case.yaml:n=100
 
 # What the case says and the code does not.
 sed 's/, f32 alpha//' saxpy.case.yaml >few.case.yaml
