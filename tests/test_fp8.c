@@ -277,6 +277,22 @@ START_TEST(neighbours_are_wrong_away_from_boundaries)
 }
 END_TEST
 
+/* x below the boundary 1.0625 by j steps of 2^-23, 2 u / 1.0625 each: up to 11 u away both codes are
+ * right, further only the nearer one. */
+START_TEST(freedom_ends_eleven_u_from_a_boundary)
+{
+    struct fp8 f = {.dtype = DTYPE_F32, .to = DTYPE_E4M3};
+    struct element scale = element_exact(1);
+    for (int j = 1; j < 12; j++) {
+        struct element e = fp8_code(&f, 1.0625 - j * 0x1p-23, &scale);
+        bool both = fabs(e.value - 1) <= e.bound && fabs(e.value - 1.125) <= e.bound;
+        ck_assert_msg(both == (j * 2 / 1.0625 < 11), "%d steps away: %a +- %a", j, e.value,
+                      e.bound);
+        ck_assert(fabs(e.value - 1) <= e.bound && fabs(e.value - 1.25) > e.bound);
+    }
+}
+END_TEST
+
 START_TEST(flushed_inputs_may_be_zero_and_nothing_else)
 {
     struct fp8 f = {.dtype = DTYPE_F32, .to = DTYPE_E5M2, .mode = {.flush = true, .exact_div = true}};
@@ -358,6 +374,7 @@ int main(void)
     tcase_add_loop_test(c, products_are_exact_within_their_bound, 0, 4);
     tcase_add_loop_test(c, codes_flip_at_boundaries_only, 0, 4);
     tcase_add_test(c, neighbours_are_wrong_away_from_boundaries);
+    tcase_add_test(c, freedom_ends_eleven_u_from_a_boundary);
     tcase_add_test(c, flushed_inputs_may_be_zero_and_nothing_else);
     tcase_add_test(c, cases_have_power);
     tcase_add_test(c, impossible_ids_say_what_is_possible);

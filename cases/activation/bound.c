@@ -18,8 +18,8 @@
  * 1) + 4 f0. tanh moves by at most its slope times that, 1 / cosh^2 <= min(1, 4 exp(-2 (|z| -
  * zeta))); tanhf adds its error: T. The rest is as above.
  *
- * silu. e = exp(-x) with expf's documented E; 1 + e rounds; the quotient has v: relative
- * (1 + v) / ((1 - E) (1 - u)) - 1, and f0. Where e may overflow (or, with inexact division,
+ * silu. e = exp(-x) with expf's documented E; 1 + e is off by s E, s = e / (1 + e), and rounds; the
+ * quotient has v: relative (1 + v) / ((1 - s E) (1 - u)) - 1, and f0 (that of e is below u). Where e may overflow (or, with inexact division,
  * where the divisor is beyond 2^126), y may be 0: E = |y|.
  *
  * mul. Times g: |g| E + u |g| (|y| + E) + f0 (1 + |g|). Then y is rounded to its format.
@@ -75,7 +75,8 @@ static struct activated silu(double x, const struct case_mode *m)
 {
     struct wide e = wide_exp(wide_of(-x)), s = wide_add(wide_of(1), e);
     struct activated a = {.y = isinf(s.hi) ? wide_of(0) : wide_div(wide_of(x), s)};
-    double error = roundoff_exp(m, x), v = roundoff_division(m);
+    double part = isinf(s.hi) ? 1 : e.hi / s.hi, v = roundoff_division(m);
+    double error = part * roundoff_exp(m, x) + 4 * roundoff_least(m);
     double relative = (1 + v) / ((1 - error) * (1 - ROUNDOFF_U)) - 1;
     bool exact = v == ROUNDOFF_U;
     a.error = fabs(a.y.hi) * 0x1p-90 + (isinf(s.hi) ? fabs(x) * exp(-650) : 0x1p-900);
