@@ -11,6 +11,7 @@
 #include "command.h"
 #include "capturepair.h"
 #include "plain.h"
+#include "progress.h"
 #include "quote.h"
 #include "report.h"
 
@@ -20,6 +21,8 @@ struct sinks {
     int count;
     struct report *report[JUDGE_REPORTS_MAX];
     bool charts; /* one of them draws */
+    struct progress progress;
+    int64_t done, total; /* findings; total 0: not known */
 };
 
 static enum err sinks_finding(void *context, const struct finding *f, struct errinfo *e)
@@ -27,6 +30,7 @@ static enum err sinks_finding(void *context, const struct finding *f, struct err
     struct sinks *s = context;
     for (int i = 0; i < s->count; i++)
         TRY(report_finding(s->report[i], f, e));
+    progress_show(&s->progress, ++s->done, s->total, f->id);
     return ERR_OK;
 }
 
@@ -162,18 +166,25 @@ typedef enum err compare_fn(void *context, bool charts, compare_sink *sink, void
 static enum err judge_into(struct sinks *s, compare_fn *compare, void *context,
                            struct finding_tally *ret_tally, struct errinfo *e)
 {
-    TRY(compare(context, s->charts, sinks_finding, s, ret_tally, e));
+    enum err err = compare(context, s->charts, sinks_finding, s, ret_tally, e);
+    progress_hide(&s->progress);
+    if (err)
+        return err;
     for (int i = 0; i < s->count; i++)
         TRY(report_finish(s->report[i], ret_tally, e));
     return ERR_OK;
 }
 
+/* `total`: how many findings there will be, 0: not known. */
 static enum err judge_with(const struct options *o, const char *format, const char *output,
                            const struct finding_sides *sides, compare_fn *compare,
-                           void *context, int *ret_exit, struct errinfo *e)
+                           void *context, int64_t total, int *ret_exit, struct errinfo *e)
 {
     struct report_options ro = options_make(o, output);
-    struct sinks s = {0};
+    struct sinks s = {.total = total};
+    /* A report that goes to the terminal line by line is progress enough. */
+    bool seen = (!output || !strcmp(output, "-")) && isatty(STDOUT_FILENO);
+    progress_init(&s.progress, "judged", o->quiet || seen);
     struct finding_tally tally = {0};
     enum err err = sinks_open(&s, &ro, sides, o, format, output, e);
     if (!err)
@@ -227,7 +238,8 @@ enum err judge_runs(const struct compare_run *a, const struct compare_run *b,
                        "--map renames tensors of plain files; cases of records go by their ids");
     struct records r = {a, b, o, &limits};
     compare_sides(a, b, &sides);
-    return judge_with(o, format, output, &sides, compare_records, &r, ret_exit, e);
+    int64_t total = o->select || o->common ? 0 : record_case_count(a->record, a->run);
+    return judge_with(o, format, output, &sides, compare_records, &r, total, ret_exit, e);
 }
 
 struct plain_work {
@@ -294,7 +306,7 @@ enum err judge_plain(const struct options *o, const char *format, const char *ou
     TRY(plain_open(o->word[0], o->word[1], &w.options, &w.plain, e));
     plain_sides(&w.plain, &sides);
     enum err err = w.plain.n_problem ? refuse(&w.plain, e)
-                                     : judge_with(o, format, output, &sides, compare_plain, &w,
+                                     : judge_with(o, format, output, &sides, compare_plain, &w, 0,
                                                   ret_exit, e);
     plain_close(&w.plain);
     return err;
@@ -356,7 +368,7 @@ enum err judge_captures(const struct options *o, const char *format, const char 
     enum err err = capture_open(o->word[1], &c.b, e);
     if (!err) {
         capturepair_sides(&c.a, &c.b, &sides);
-        err = judge_with(o, format, output, &sides, compare_captures, &c, ret_exit, e);
+        err = judge_with(o, format, output, &sides, compare_captures, &c, 0, ret_exit, e);
     }
     capture_close(&c.a);
     capture_close(&c.b);

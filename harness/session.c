@@ -7,37 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-/* The progress line: terminals only, on standard error, so that nothing but the result is on
- * standard output. */
-struct progress {
-    char device[32];
-    struct timespec start;
-    bool shown;
-};
+#include "progress.h"
 
-static void progress_show(void *context, int64_t done, int64_t total,
+static void case_finished(void *context, int64_t done, int64_t total,
                           const struct record_case *c)
 {
-    struct progress *p = context;
-    if (!isatty(STDERR_FILENO))
-        return;
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    double spent = (double)(now.tv_sec - p->start.tv_sec) +
-                   1e-9 * (double)(now.tv_nsec - p->start.tv_nsec);
-    double left = done ? spent / (double)done * (double)(total - done) : 0;
-    fprintf(stderr, "\r\033[K%s %" PRId64 "/%" PRId64 ", %.3g/s, %.0f s left  %.36s", p->device,
-            done, total, spent > 0 ? (double)done / spent : 0, left, c ? c->id : "");
-    p->shown = true;
-}
-
-static void progress_end(struct progress *p)
-{
-    if (p->shown)
-        fprintf(stderr, "\r\033[K");
+    progress_show(context, done, total, c->id);
 }
 
 /* "2/5": the user's --shard, or what a scheduler's environment says. */
@@ -172,15 +149,14 @@ static enum err choose_path(struct session *s, const struct options *o, bool may
 static enum err run_device(struct session *s, int which, struct run_options *r,
                            const struct options *o, struct errinfo *e)
 {
-    struct progress p = {0};
-    device_print(&s->device[which], p.device);
-    clock_gettime(CLOCK_MONOTONIC, &p.start);
-    if (!o->quiet) {
-        r->progress = progress_show;
-        r->context = &p;
-    }
+    struct progress p;
+    char device[32];
+    device_print(&s->device[which], device);
+    progress_init(&p, device, o->quiet);
+    r->progress = case_finished;
+    r->context = &p;
     enum err err = run_cases(&s->cases, &s->device[which], r, s->record, &s->run[which], e);
-    progress_end(&p);
+    progress_hide(&p);
     return err;
 }
 
