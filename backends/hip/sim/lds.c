@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "../../sim/fp.h"
 #include "encoding.h"
+#include "rules.h"
 #include "watch.h"
 
 int exec_ds_load(struct wave *w, const struct inst *i)
@@ -83,6 +85,23 @@ static void data_write(struct wave *w, unsigned reg, int lane, unsigned bytes, u
         w->v[reg + 1][lane] = (uint32_t)(v >> 32);
 }
 
+/* Additions of f32 follow the denormal mode but not the rounding mode (LLVM, AMDGPUUsage). */
+static uint64_t add_f32(const struct wave *w, uint64_t memory, uint64_t data)
+{
+    const unsigned keep = w->mode >> MODE_DENORM_32_SHIFT & 3;
+    const struct fp_env v = {.rules = &hip_rules,
+                             .round = FP_RNE,
+                             .flush_in = keep & 1 ? 0 : 1 << FP_F32,
+                             .flush_out = keep & 2 ? 0 : 1 << FP_F32};
+    return fp_add(&v, FP_F32, memory, data);
+}
+
+static uint64_t update(const struct wave *w, atomic_fn *fn, uint64_t memory, uint64_t data,
+                       uint64_t other)
+{
+    return fn == atomic_add_f32 ? add_f32(w, memory, data) : fn(memory, data, other);
+}
+
 int exec_ds_atomic(struct wave *w, const struct inst *i)
 {
     const struct access a = access_of(w, i, true, "updates");
@@ -93,8 +112,8 @@ int exec_ds_atomic(struct wave *w, const struct inst *i)
     for (uint32_t rest = a.mask; rest; rest &= rest - 1) {
         int lane = __builtin_ctz(rest);
         uint64_t old = word_read(pointer[lane], bytes);
-        uint64_t now = i->code->fn(old, data_word(w, i->src[0].index, lane, bytes),
-                                   data_word(w, i->src[1].index, lane, bytes));
+        uint64_t now = update(w, i->code->fn, old, data_word(w, i->src[0].index, lane, bytes),
+                              data_word(w, i->src[1].index, lane, bytes));
         memcpy(pointer[lane], &now, bytes);
         if (i->code->detail)
             data_write(w, i->d, lane, bytes, old);

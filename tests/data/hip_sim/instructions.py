@@ -1187,6 +1187,12 @@ def shared():
         for at, u in words(64 * l + 8, new, 8).items():
             after['l%d' % at] = u
     emit('ds_condxchg32_rtn_b64 v[30:31], v1, v[20:21] offset:8', before, after)
+    # Shared memory's additions follow the denormal mode, and always round to nearest.
+    sums = [(0x00400000, 0x00400000, 0x00800000, 0), (0x00800001, 0x80800000, 1, 0),
+            (0x3f800000, 0x33800000, 0x3f800000, 0x3f800000), (0x00000001, 0x3f800000, 0x3f800000, 0x3f800000)] * 2
+    for mode, column in ((0xf1, 2), (0xc1, 3)):
+        emit('ds_add_f32 v1, v20 offset:8', {'mode': mode, 'v20': [t[1] for t in sums], **{'l%d' % (64 * n + 8): t[0] for n, t in enumerate(sums)}},
+             {'l%d' % (64 * n + 8): t[column] for n, t in enumerate(sums)})
     a = [random.getrandbits(32) for _ in range(8)]
     sel = [random.randrange(8) for _ in range(8)]
     emit('ds_bpermute_b32 v4, v6, v8', {'v6': [4 * k for k in sel], 'v8': a}, {'v4': [a[k] for k in sel]})
