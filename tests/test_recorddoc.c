@@ -153,6 +153,75 @@ START_TEST(test_tools)
 }
 END_TEST
 
+enum { PATTERNS = 8 };
+
+static uint64_t pattern(enum dtype d, int k)
+{
+    int width = 8 * dtype_info(d)->bytes;
+    uint64_t all = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1, bits = all / 7 * (uint64_t)k;
+    return d == DTYPE_TF32 ? bits & ~UINT64_C(0x1fff) : bits;
+}
+
+/* A case a format, its elements spread over all bit patterns; expected: a line an element. */
+static void write_formats(void)
+{
+    struct record *r;
+    struct record_run head = sample_run("cuda-sim");
+    int run;
+    FILE *lines = fopen("expected", "w");
+    OK(record_create("all.h5", false, true, &r, &sample_error));
+    OK(record_add_run(r, &head, &run, &sample_error));
+    for (int d = 0; d < DTYPE_COUNT_; d++) {
+        struct record_out o = {.name = "c", .role = "out"};
+        struct record_case c = sample_case(d);
+        OK(tensor_init(&o.tensor, (enum dtype)d, 1, (int64_t[]){PATTERNS}, &sample_error));
+        for (int k = 0; k < PATTERNS; k++) {
+            tensor_set_bits(&o.tensor, k, pattern((enum dtype)d, k));
+            fprintf(lines, "%d %s %" PRIu64 " %a\n", d, dtype_info((enum dtype)d)->name,
+                    pattern((enum dtype)d, k), dtype_value((enum dtype)d, pattern((enum dtype)d, k)));
+        }
+        OK(record_put_case(r, run, d, &c, 1, &o, NULL, &sample_error));
+        tensor_release(&o.tensor);
+    }
+    OK(record_finish(r, &sample_error));
+    record_close(r);
+    ck_assert_int_eq(fclose(lines), 0);
+}
+
+/* Numbers are numbers and codes are bits, of every format there is. */
+START_TEST(test_h5py_formats)
+{
+    const char *python = getenv("GPUPARITY_PYTHON") ? getenv("GPUPARITY_PYTHON") : "python3";
+    char command[2048], probe[256];
+    snprintf(probe, sizeof probe, "%s -c 'import h5py'", python);
+    if (!works(probe, "python3 with h5py (GPUPARITY_PYTHON names another python)"))
+        return;
+    write_formats();
+    snprintf(command, sizeof command,
+             "%s -c \"\n"
+             "import h5py\n"
+             "f, n = h5py.File('all.h5'), 0\n"
+             "for i, line in enumerate(open('expected')):\n"
+             "    case, name, bits, value = line.split()\n"
+             "    d = f['run/0/case/%%s/out/c' %% case]\n"
+             "    assert d.attrs['dtype'].decode() == name, name\n"
+             "    x, value = d[i %% 8], float.fromhex(value)\n"
+             "    raw = name in ('tf32', 'e4m3', 'e4m3fnuz', 'e5m2fnuz', 'code8', 'nf4x2', 'fp4x2')\n"
+             "    whole = name[0] in 'iu'\n"
+             "    if raw: good = int(x) == int(bits)\n"
+             "    elif whole: good = int(x) %% 2**(8 * d.dtype.itemsize) == int(bits)\n"
+             "    else: good = float(x) == value or (x != x and value != value)\n"
+             "    assert good, (name, bits, x, value)\n"
+             "    n += 1\n"
+             "print(n, 'elements')\n"
+             "\"",
+             python);
+    char count[32];
+    snprintf(count, sizeof count, "%d elements", DTYPE_COUNT_ * PATTERNS);
+    expect(command, count);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("recorddoc");
@@ -164,6 +233,7 @@ int main(void)
     tcase_add_test(t, test_python);
     tcase_add_test(t, test_c);
     tcase_add_test(t, test_tools);
+    tcase_add_test(t, test_h5py_formats);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
