@@ -186,12 +186,26 @@ static bool launch_one(struct caserun *r, const struct case_launch *l)
     return s ? device_fail(r, s, l->entry, &e) : true;
 }
 
+/* Where the element lies is known only now. */
+static void trace_set(const struct caserun *r)
+{
+    const struct caserun_trace *t = &r->place->trace;
+    char text[64];
+    if (!t->on || t->output >= r->plan.n_tensor)
+        return;
+    int bytes = dtype_info(r->plan.tensor[t->output].dtype)->bytes;
+    snprintf(text, sizeof text, "%" PRIx64 ":%d",
+             r->buffer[t->output].address + (uint64_t)(t->element * bytes), bytes);
+    setenv("GPUPARITY_SIM_TRACE_AT", text, 1);
+}
+
 static bool launch_all(struct caserun *r)
 {
     struct device_stats s;
     struct record_case *c = &r->result->c;
     r->place->backend->stats(r->place->device, &s);
     bool good = true;
+    trace_set(r);
     for (int i = 0; i < r->plan.n_launch && good; i++)
         good = launch_one(r, &r->plan.launch[i]);
     if (r->result->spoiled)

@@ -10,6 +10,13 @@
 
 enum { CASERUN_PHASE_MAX = 256 };
 
+/* The element whose making a simulated device writes down (GPUPARITY_SIM_TRACE). */
+struct caserun_trace {
+    bool on;
+    int output; /* plan tensor */
+    int64_t element;
+};
+
 struct caserun_place {
     const struct backend *backend;
     struct device *device;
@@ -18,6 +25,7 @@ struct caserun_place {
      * memory that the parent sees, CASERUN_PHASE_MAX bytes. */
     char *phase;
     int repeats; /* how often the case runs; 0: once */
+    struct caserun_trace trace;
     const struct tensor *const *input; /* by plan tensor, instead of what the id makes; NULL: none */
 };
 

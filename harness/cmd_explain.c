@@ -207,6 +207,68 @@ static void print_explanation(const struct explain *x, bool verbose)
     print_others(x);
 }
 
+/* --- the operation ---------------------------------------------------------------------------
+ */
+
+static void print_operation(const char *side, const struct op_event *x, uint64_t value, int bits)
+{
+    char text[400];
+    if (!x) {
+        printf("  %s  0x%0*" PRIx64 ", made by other than traced arithmetic\n", side, bits / 4, value);
+        return;
+    }
+    diverge_print(x, text, sizeof text);
+    printf("  %s  ", side);
+    wrap_print(stdout, text, 5, 7, WIDTH);
+    fputs("     ", stdout);
+    wrap_print(stdout, x->place, 5, 7, WIDTH);
+}
+
+static void print_place(const struct explain *x, const struct explain_place *p)
+{
+    const struct diverge *d = &p->diverge;
+    char text[700];
+    if (!p->found) {
+        if (p->reason[0]) {
+            snprintf(text, sizeof text, "\nThe operations cannot be compared: %s", p->reason);
+            say(text);
+        }
+        return;
+    }
+    snprintf(text, sizeof text,
+             "Element %" PRId64 " of %s, stored by thread %u of block (%u,%u,%u) on %s and thread "
+             "%u of block (%u,%u,%u) on %s: the two part %" PRId64
+             " operations before what is stored.",
+             p->element, p->out->name, p->trace[0].thread, p->trace[0].block[0],
+             p->trace[0].block[1], p->trace[0].block[2], x->side[0].name, p->trace[1].thread,
+             p->trace[1].block[0], p->trace[1].block[1], p->trace[1].block[2], x->side[1].name,
+             d->steps - 1);
+    putchar('\n');
+    say(text);
+    if (d->product && d->product_on_a)
+        print_operation("A", d->product, 0, 0);
+    print_operation("A", d->a, d->value_a, d->bits);
+    if (d->product && !d->product_on_a)
+        print_operation("B", d->product, 0, 0);
+    print_operation("B", d->b, d->value_b, d->bits);
+    snprintf(text, sizeof text, "This is %s.", diverge_meaning(d->kind));
+    if (d->kind != DIVERGE_CONTRACTION && d->kind != DIVERGE_PRODUCT)
+        snprintf(text, sizeof text, "That is: %s.", diverge_meaning(d->kind));
+    say(text);
+}
+
+static enum err show_place(struct explain *x, struct errinfo *e)
+{
+    struct explain_place p = {0};
+    if (x->end < EXPLAIN_EQUAL || x->device[0].kind != DEVICE_CHOICE_SIMULATED ||
+        x->device[1].kind != DEVICE_CHOICE_SIMULATED)
+        return ERR_OK;
+    TRY(explain_place(x, &p, e));
+    print_place(x, &p);
+    explain_place_release(&p);
+    return ERR_OK;
+}
+
 /* --- one change alone ------------------------------------------------------------------------
  */
 
@@ -272,6 +334,7 @@ static enum err explain(struct explain *x, const struct options *o, int *ret_exi
         return show_change(x, o->change, ret_exit, e);
     TRY(explain_search(x, e));
     print_explanation(x, o->verbose);
+    TRY(show_place(x, e));
     *ret_exit = exit_of(x);
     return ERR_OK;
 }

@@ -313,3 +313,65 @@ enum err explain_search(struct explain *x, struct errinfo *e)
         TRY(search_goal(x, GOAL_VERDICT, e));
     return ERR_OK;
 }
+
+/* --- where they part -------------------------------------------------------------------------
+ */
+
+void explain_place_release(struct explain_place *p)
+{
+    for (int s = 0; s < EXPLAIN_SIDES; s++)
+        optrace_release(&p->trace[s]);
+    memset(p, 0, sizeof *p);
+}
+
+/* The worst element that differs, of the output that decides the verdict. */
+static bool choose_element(const struct explain *x, struct explain_place *p)
+{
+    for (int i = 0; i < x->finding.n_out; i++) {
+        const struct finding_out *o = &x->finding.out[i];
+        if (o->stats.pair.first_index >= 0 && (!p->out || o->verdict > p->out->verdict))
+            p->out = o;
+    }
+    if (!p->out)
+        return false;
+    bool differs = p->out->worst.shown && p->out->worst.a != p->out->worst.b;
+    p->element = differs ? p->out->worst.index : p->out->stats.pair.first_index;
+    return true;
+}
+
+static int output_place(const struct explain *x, const char *name)
+{
+    struct case_plan plan;
+    struct errinfo e;
+    if (x->id->family->plan(x->id, &plan, &e))
+        return -1;
+    for (int i = 0; i < plan.n_tensor; i++)
+        if (!strcmp(plan.tensor[i].name, name))
+            return i;
+    return -1;
+}
+
+enum err explain_place(struct explain *x, struct explain_place *ret_place, struct errinfo *e)
+{
+    struct explain_place p = {0};
+    p.found = choose_element(x, &p);
+    int output = p.found ? output_place(x, p.out->name) : -1;
+    for (int s = 0; s < EXPLAIN_SIDES && p.found; s++) {
+        struct trial t = x->trial;
+        char reason[300];
+        t.device = &x->device[s];
+        t.codes = &x->codes;
+        enum err err = optrace_take(&t, x->id, output, p.element, &p.trace[s], &p.found, reason,
+                                    sizeof reason, e);
+        if (err) {
+            explain_place_release(&p);
+            return err;
+        }
+        if (!p.found)
+            snprintf(p.reason, sizeof p.reason, "%s: %s", x->side[s].name, reason);
+    }
+    if (p.found)
+        diverge_find(&p.trace[0], &p.trace[1], &p.diverge);
+    *ret_place = p;
+    return ERR_OK;
+}

@@ -3,6 +3,7 @@
 #define GPUPARITY_EXPLAIN_H
 
 #include "compare.h"
+#include "diverge.h"
 #include "lowering.h"
 
 /* What would have to be changed on one side for the sides to agree? Switches are thrown one by
@@ -58,6 +59,20 @@ struct explain {
 
 /* `x` has id, device, trial and threads; the rest is filled. */
 enum err explain_search(struct explain *x, struct errinfo *e);
+
+/* Where the unchanged sides part, operation by operation: of one element that differs. */
+struct explain_place {
+    bool found;
+    char reason[400]; /* why not */
+    const struct finding_out *out;
+    int64_t element;
+    struct optrace trace[EXPLAIN_SIDES]; /* owned */
+    struct diverge diverge;              /* points into the traces */
+};
+
+/* After explain_search, where both devices are simulated. */
+enum err explain_place(struct explain *x, struct explain_place *ret_place, struct errinfo *e);
+void explain_place_release(struct explain_place *p); /* accepts a zeroed struct */
 
 /* One change alone, on one side: what check would say of it. The finding is the caller's. */
 enum err explain_change(struct explain *x, int side, uint32_t set, struct finding *ret_finding,

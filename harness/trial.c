@@ -109,6 +109,7 @@ enum err trial_run(const struct trial *t, const struct case_id *id,
                                  .repeats = t->repeats,
                                  .n_env = t->n_env,
                                  .env = t->env,
+                                 .trace = t->trace,
                                  .input = t->input,
                                  .known_id = &one,
                                  .known = codes_find(t->codes, t, id)};

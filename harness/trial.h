@@ -29,6 +29,7 @@ struct trial {
     int n_env;      /* set in the worker only; the user's own values of these give way */
     struct worker_env env[WORKER_ENV_MAX];
     struct trial_codes *codes; /* NULL: made anew each time */
+    struct caserun_trace trace;
     const struct tensor *const *input; /* by plan tensor, instead of what the id makes; NULL: none */
 };
 

@@ -29,6 +29,7 @@ struct worker_setup {
     int n_env;      /* environment variables of the process alone */
     const struct worker_env *env;
     const struct case_id *known_id; /* with `known`: whose code it is */
+    struct caserun_trace trace;
     const struct tensor *const *input; /* by plan tensor, instead of what an id makes; NULL: none */
     const struct code *known;       /* code that need not be made again; NULL: none */
 };

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "explain.h"
 
@@ -194,6 +197,139 @@ START_TEST(one_change_is_judged_alone)
 }
 END_TEST
 
+/* --- the operation --------------------------------------------------------------------------- */
+
+static struct optrace trace_of(const char *text)
+{
+    struct optrace t;
+    char path[] = "/tmp/gpuparity-optrace-XXXXXX";
+    FILE *f = fdopen(mkstemp(path), "w+");
+    ck_assert_ptr_nonnull(f);
+    fputs(text, f);
+    rewind(f);
+    ck_assert(optrace_read(f, 0, &t));
+    fclose(f);
+    unlink(path);
+    return t;
+}
+
+#define STORE(v) "store 0 0 0 5 32 " v "\n"
+#define HEAD "launch k\nload 32 40000000 @l1\nload 32 40400000 @l2\nload 32 3f800001 @l3\n"
+
+static const struct {
+    const char *a, *b;
+    enum diverge_kind kind;
+    int64_t steps;
+} parts[] = {
+    {HEAD STORE("1"), HEAD STORE("1"), DIVERGE_NOWHERE, 0},
+    /* 2 * 3 + x, once with the product apart; AMD's operands are in another order. */
+    {HEAD "op fma_f32 32 11 40000000 40400000 3f800001 @p\n" STORE("11"),
+     HEAD "op v_mul_f32 32 40c00000 40400000 40000000 - @p\n"
+          "op v_add_f32 32 12 3f800001 40c00000 - @q\n" STORE("12"),
+     DIVERGE_CONTRACTION, 1},
+    /* The same, two sums later. */
+    {HEAD "op fma_f32 32 11 40000000 40400000 3f800001 @p\n"
+          "op add_f32 32 21 11 40000000 - @r\nop sub_f32 32 31 21 40400000 - @s\n" STORE("31"),
+     HEAD "op v_mul_f32 32 40c00000 40400000 40000000 - @p\n"
+          "op v_add_f32 32 12 3f800001 40c00000 - @q\n"
+          "op v_add_f32 32 22 40000000 12 - @r\nop v_subrev_f32 32 32 40400000 22 - @s\n"
+          STORE("32"),
+     DIVERGE_CONTRACTION, 3},
+    /* Another result of the same square root; a product by one in between. */
+    {HEAD "op sqrt_rn_f32 32 11 40000000 - - @p\n" STORE("11"),
+     HEAD "op v_sqrt_f32 32 12 40000000 - - @p\nop v_mul_f32 32 12 3f800000 12 - @q\n" STORE("12"),
+     DIVERGE_UNIT, 1},
+    /* Terms in another order. */
+    {HEAD "op add_f32 32 7 40000000 40400000 - @p\nop add_f32 32 11 7 3f800001 - @q\n" STORE("11"),
+     HEAD "op add_f32 32 8 40400000 3f800001 - @p\nop add_f32 32 12 8 40000000 - @q\n" STORE("12"),
+     DIVERGE_OPERANDS, 2},
+    {HEAD "op mma 32 11 - - - @p\n" STORE("11"),
+     HEAD "op v_wmma_f32_16x16x16_f16 32 12 - - - @p\n" STORE("12"), DIVERGE_MATRIX, 1},
+    {HEAD STORE("40000000"), HEAD STORE("40400000"), DIVERGE_MEMORY, 1},
+    {HEAD STORE("77"), HEAD STORE("78"), DIVERGE_UNKNOWN, 1},
+};
+
+START_TEST(where_two_traces_part)
+{
+    struct optrace a = trace_of(parts[_i].a), b = trace_of(parts[_i].b);
+    struct diverge d;
+    diverge_find(&a, &b, &d);
+    ck_assert_msg(d.kind == parts[_i].kind && d.steps == parts[_i].steps, "%d: %d after %d", _i,
+                  (int)d.kind, (int)d.steps);
+    ck_assert_uint_eq(a.thread, 5);
+    optrace_release(&a);
+    optrace_release(&b);
+}
+END_TEST
+
+static float as_float(uint64_t bits)
+{
+    uint32_t u = (uint32_t)bits;
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+static void place_of(struct explain *x, const char *text, struct explain_place *p)
+{
+    struct errinfo e;
+    static struct case_id id;
+    static struct device_choice device[2];
+    open_sides(x, &id, device, text);
+    ck_assert_msg(explain_search(x, &e) == 0, "%s", e.text);
+    ck_assert_msg(explain_place(x, p, &e) == 0, "%s", e.text);
+    ck_assert_msg(p->found, "%s: %s", text, p->reason);
+}
+
+/* The operations that are named give, done here, the bits that each side has. */
+START_TEST(the_operation_is_the_one)
+{
+    static struct explain x;
+    struct explain_place p;
+    place_of(&x, "optim8bit/lion32:dtype=f32,n=1100,beta2=0.99,wd=0.03", &p);
+    const struct diverge *d = &p.diverge;
+    ck_assert_int_eq(d->kind, DIVERGE_CONTRACTION);
+    ck_assert(d->product_on_a && d->product && !strcmp(d->b->name, "fma"));
+    volatile float product = as_float(d->product->operand[0]) * as_float(d->product->operand[1]);
+    ck_assert(product == as_float(d->product->result));
+    float fused = fmaf(as_float(d->b->operand[0]), as_float(d->b->operand[1]),
+                       as_float(d->b->operand[2]));
+    ck_assert(fused == as_float(d->b->result));
+    volatile float twice = product + as_float(d->b->operand[2]);
+    ck_assert(twice == as_float(d->a->result) && twice != fused);
+    ck_assert_uint_eq(d->value_a, d->a->result);
+    ck_assert_ptr_nonnull(strstr(d->a->place, "PTX line"));
+    ck_assert_ptr_nonnull(strstr(d->b->place, "code + 0x"));
+    explain_place_release(&p);
+    explain_release(&x);
+}
+END_TEST
+
+static const struct {
+    const char *id, *operation;
+    enum diverge_kind kind;
+} places[] = {
+    {"norm/rms:dtype=f32,rows=9,d=77,dist=special", "rsqrt", DIVERGE_UNIT},
+    {"gemm/mma:dtype=f16,m=64,n=64,k=64", "mma", DIVERGE_MATRIX},
+    {"gemm/fault_transpose:dtype=f32,m=16,n=16,k=16", "fma", DIVERGE_OPERANDS},
+    /* Cut inputs: the first product of the sum is another one already. */
+    {"gemm/fault_downcast:dtype=f32,m=16,n=16,k=16", "fma", DIVERGE_OPERANDS},
+};
+
+START_TEST(planted_operations_are_found)
+{
+    static struct explain x;
+    struct explain_place p;
+    place_of(&x, places[_i].id, &p);
+    ck_assert_msg(p.diverge.kind == places[_i].kind, "%s: %d", places[_i].id, (int)p.diverge.kind);
+    ck_assert(p.diverge.a && !strcmp(p.diverge.a->name, places[_i].operation));
+    if (strstr(places[_i].id, "downcast")) /* AMD's operand is NVIDIA's without 13 bits */
+        ck_assert_uint_eq(p.diverge.b->operand[0], p.diverge.a->operand[0] & ~UINT64_C(0x1fff));
+    explain_place_release(&p);
+    explain_release(&x);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("explain");
@@ -205,6 +341,9 @@ int main(void)
                         (int)(sizeof known / sizeof *known));
     tcase_add_test(c, missing_compilers_are_said);
     tcase_add_test(c, one_change_is_judged_alone);
+    tcase_add_loop_test(c, where_two_traces_part, 0, (int)(sizeof parts / sizeof *parts));
+    tcase_add_test(c, the_operation_is_the_one);
+    tcase_add_loop_test(c, planted_operations_are_found, 0, (int)(sizeof places / sizeof *places));
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r);

@@ -67,6 +67,7 @@ struct launch_state {
     uint64_t grid_id;
     enum approx_mode approx;
     struct shadow_map *global_map, *shared_map; /* NULL: nothing is checked */
+    struct sim_trace *trace;                    /* NULL: nothing is traced */
     size_t warp_stride; /* bytes of a register file, rounded up */
 };
 

@@ -4,6 +4,7 @@
 
 #include "exec.h"
 #include "gpu.h"
+#include "trace.h"
 
 /* A launch: limits as the card has them, arguments into a buffer, blocks over host threads. */
 
@@ -128,7 +129,11 @@ static CUresult grid_run(struct gpu *g, const struct launch_request *r, uint8_t 
         s.shared_map = &shared;
         grid.ordered = true;
     }
+    struct sim_trace trace;
+    if (sim_trace_begin(&trace, im->name))
+        s.trace = &trace;
     int failed = sim_grid_run(&grid, &g->instructions, &fault);
+    sim_trace_end(&trace);
     shadow_release(&shared);
     g->marks |= im->marks;
     g->fused += im->fused;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "exec.h"
+#include "trace_warp.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -187,6 +188,7 @@ int warp_run(struct warp *w)
     else if (!split_next(w))
         return w->alive ? RUN_BLOCK : RUN_NEXT;
 
+    const bool traced = b->launch->trace != NULL;
     uint32_t pc = w->pc, mask = w->mask;
     uint64_t count = 0;
     for (;;) {
@@ -206,7 +208,7 @@ int warp_run(struct warp *w)
                 continue;
             }
         }
-        int r = i->run(w, i, m);
+        int r = __builtin_expect(traced, 0) ? trace_run(w, i, m) : i->run(w, i, m);
         if (r == RUN_NEXT) {
             pc++;
             continue;

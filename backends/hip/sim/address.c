@@ -56,7 +56,7 @@ uint8_t *address_private(struct wave *w, const struct access *a, int lane, uint6
                   "private memory");
 }
 
-static uint64_t lane_address(const struct wave *w, const struct inst *i, int lane)
+uint64_t address_lane(const struct wave *w, const struct inst *i, int lane)
 {
     const uint32_t low = w->v[i->address][lane];
     if (i->encoding == ENC_SCRATCH) {
@@ -71,7 +71,7 @@ static uint64_t lane_address(const struct wave *w, const struct inst *i, int lan
 
 static uint8_t *lane_pointer(struct wave *w, const struct access *a, int lane)
 {
-    const uint64_t address = lane_address(w, a->inst, lane);
+    const uint64_t address = address_lane(w, a->inst, lane);
     if (a->inst->encoding == ENC_SCRATCH)
         return address_private(w, a, lane, (uint32_t)address);
     if (a->inst->encoding == ENC_FLAT) {

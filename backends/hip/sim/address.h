@@ -51,4 +51,7 @@ int atomic_run(struct wave *w, const struct access *a, uint8_t *const pointer[WA
  * register. */
 void permute_row(const struct wave *w, const struct inst *i, const uint32_t *data, uint32_t *r);
 
+/* The address that a lane's access has: on the device, or an offset in shared or private memory. */
+uint64_t address_lane(const struct wave *w, const struct inst *i, int lane);
+
 #endif

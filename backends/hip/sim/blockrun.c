@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "taint.h"
+#include "../../sim/trace.h"
 #include "watch.h"
 
 enum {
@@ -203,6 +204,7 @@ static int block_start(struct workspace *s, const struct block_launch *b, const 
                               .lds_size = p->kernel->descriptor.lds + p->dynamic_lds,
                               .scratch_size = scratch_size(p->kernel),
                               .id = {id[0], id[1], id[2]},
+                              .trace = b->trace && sim_trace_block(b->trace, id) ? b->trace : NULL,
                               .fault = f};
     memset(lds, POISON, s->block.lds_size);
     if (scratch_map(s, s->block.scratch_size, waves_of(b), f))

@@ -10,6 +10,7 @@
 struct block_launch {
     const struct launch_request *request;
     uint64_t kernarg, packet, queue; /* device addresses */
+    struct sim_trace *trace;         /* NULL: nothing is traced */
 };
 
 /* Bytes a thread works in: the block's LDS, the waves and their registers. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../sim/grid.h"
+#include "../../sim/trace.h"
 #include "blockrun.h"
 #include "watch.h"
 
@@ -182,6 +183,9 @@ enum launch_status launch_run(const struct launch_request *p, uint64_t *instruct
                                .run = block_run,
                                .context = &b,
                                .workspace_release = block_workspace_release};
+    struct sim_trace trace;
+    b.trace = sim_trace_begin(&trace, p->kernel->meta->name) ? &trace : NULL;
     const int failed = sim_grid_run(&g, instructions, ret_fault);
+    sim_trace_end(&trace);
     return failed ? LAUNCH_FAULT : LAUNCH_OK;
 }

@@ -8,6 +8,7 @@
 #include "exec.h"
 #include "sourceline.h"
 #include "taint.h"
+#include "trace_wave.h"
 
 void wave_mode_set(struct wave *w, uint32_t mode)
 {
@@ -20,6 +21,7 @@ int wave_run(struct wave *w, uint64_t limit)
     struct codemap *code = w->block->code;
     uint64_t n = 0;
     int event = WAVE_GOES_ON;
+    const bool traced = w->block->trace != NULL;
     while (n < limit) {
         if (w->pc >= code->count) {
             event = wave_fault(w, NULL, SIM_FAULT_ADDRESS, -1, wave_address(w, w->pc),
@@ -29,7 +31,9 @@ int wave_run(struct wave *w, uint64_t limit)
         const struct inst *i = codemap_at(code, w->pc);
         w->pc += i->advance;
         n++;
-        event = __builtin_expect(w->taint != NULL, 0) ? taint_run(w, i) : i->exec(w, i);
+        event = __builtin_expect(w->taint != NULL, 0) ? taint_run(w, i)
+                : __builtin_expect(traced, 0)         ? trace_run(w, i)
+                                                      : i->exec(w, i);
         if (event)
             break;
     }

@@ -58,6 +58,7 @@ struct block {
     uint32_t id[3];
     struct sim_fault *fault;
     struct watch_block *watch; /* NULL unless checks are on */
+    struct sim_trace *trace;   /* NULL unless this block is traced */
 };
 
 struct wave {
