@@ -92,8 +92,8 @@ static enum err fd_read(int fd, const char *path, size_t limit, void **ret_bytes
     return ERR_OK;
 }
 
-static enum err path_read(const char *path, size_t limit, void **ret_bytes, size_t *ret_size,
-                          struct errinfo *e)
+enum err casefile_load_path(const char *path, size_t limit, void **ret_bytes, size_t *ret_size,
+                            struct errinfo *e)
 {
     /* Not to hang on a pipe nobody writes. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -109,7 +109,7 @@ enum err casefile_load(const struct casefile *f, const char *path, size_t limit,
 {
     char whole[1024];
     snprintf(whole, sizeof whole, "%s%s", path[0] == '/' ? "" : f->folder, path);
-    return path_read(whole, limit, ret_bytes, ret_size, e);
+    return casefile_load_path(whole, limit, ret_bytes, ret_size, e);
 }
 
 /* The text, and the numbers that inputs and answers are read from. */
@@ -206,7 +206,7 @@ enum err casefiles_get(struct casefiles *l, const char *path, size_t size,
     void *text = NULL;
     size_t bytes = 0;
     TRY(path_check(whole, e));
-    TRY(path_read(whole, CASEFILE_BYTES_MAX, &text, &bytes, e));
+    TRY(casefile_load_path(whole, CASEFILE_BYTES_MAX, &text, &bytes, e));
     enum err err = casefiles_add_text(l, whole, text, bytes, ret_file, e);
     free(text);
     return err;

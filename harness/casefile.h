@@ -97,7 +97,7 @@ struct casefile {
     int n_param, n_tensor, n_kernel, n_reference; /* reference kernels come first in `kernel` */
     struct casefile_tensor tensor[CASE_TENSOR_MAX];
     struct casefile_kernel kernel[CASE_LAUNCH_MAX];
-    enum dtype compute; /* of formulas */
+    enum dtype compute; /* of formulas; DTYPE_COUNT_: what the output's format suggests */
     bool hardware;      /* functions may be the hardware's approximations */
     bool matrix;        /* sums may go through the matrix unit */
     int n_side, n_define, n_include, n_mode;
@@ -135,8 +135,10 @@ enum err casefiles_parse_id(struct casefiles *l, const char *text, struct case_i
 enum err casefile_expand(const struct casefile *f, const struct case_id *id, const char *text,
                          char *ret_text, size_t size, struct errinfo *e);
 
-/* The whole file at `path`, relative to the case file's folder unless absolute, and a zero byte
- * behind it: owned by the caller. ERR_USAGE if it cannot be read or is larger than `limit`. */
+/* The whole file at `path` and a zero byte behind it, owned by the caller; casefile_load: relative
+ * to the case file's folder unless absolute. ERR_USAGE if it cannot be read or is larger than `limit`. */
+enum err casefile_load_path(const char *path, size_t limit, void **ret_bytes, size_t *ret_size,
+                            struct errinfo *e);
 enum err casefile_load(const struct casefile *f, const char *path, size_t limit,
                        void **ret_bytes, size_t *ret_size, struct errinfo *e);
 

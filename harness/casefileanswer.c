@@ -181,7 +181,7 @@ enum err casefile_read_answers(struct casefile *f, struct errinfo *e)
     const struct yamlnode *root = f->tree.root;
     const struct yamlnode *reference = yamlnode_get(root, "reference");
     const struct yamlnode *limits = yamlnode_get(root, "limits");
-    f->compute = DTYPE_F32;
+    f->compute = DTYPE_COUNT_;
     for (int i = 0; i < f->n_side; i++) /* nobody knows how a binary was compiled */
         f->hardware |= f->side[i].binary != NULL;
     if (reference)
@@ -193,6 +193,7 @@ enum err casefile_read_answers(struct casefile *f, struct errinfo *e)
     }
     for (int i = 0; i < f->n_tensor; i++) {
         const struct casefile_tensor *t = &f->tensor[i];
+        f->family.functions |= expr_uses_functions(&t->formula);
         if ((t->answer >= 0 || t->answer_data.path) && !t->limit.reason)
             return yamltree_fail(&f->tree, t->node, e,
                                  "how far may a right device be from the reference of %s? "

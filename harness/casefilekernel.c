@@ -124,6 +124,23 @@ static enum err names_unknown(const struct casefile *f, const struct yamlnode *n
                          near ? "'?" : "");
 }
 
+/* A parameter that is an argument's format: floating formats all, or none. */
+static enum err words_alike(const struct casefile *f, const struct yamlnode *n,
+                            const struct param *p, bool *ret_real, struct errinfo *e)
+{
+    for (int i = 0; p->words[i]; i++) {
+        bool real = dtype_info(dtype_find(p->words[i]))->kind == DTYPE_KIND_FLOAT;
+        if (i && real != *ret_real)
+            return yamltree_fail(&f->tree, n, e,
+                                 "%s is a whole number with %s and not with %s: write it as an "
+                                 "argument of one format",
+                                 n->text, real ? p->words[0] : p->words[i],
+                                 real ? p->words[i] : p->words[0]);
+        *ret_real = real;
+    }
+    return ERR_OK;
+}
+
 /* "x": a tensor; "null"; "i32 n + 1": a format and a value. */
 static enum err arg_read(struct casefile *f, const struct yamlnode *n, struct casefile_arg *a,
                          struct errinfo *e)
@@ -141,10 +158,10 @@ static enum err arg_read(struct casefile *f, const struct yamlnode *n, struct ca
     value.text = n->text + word + 1;
     a->tensor = -1;
     TRY(casefile_dtype(f, n, format, &a->dtype, e));
-    enum dtype d = a->dtype.dtype;
+    bool real = a->dtype.param < 0 && dtype_info(a->dtype.dtype)->kind == DTYPE_KIND_FLOAT;
     if (a->dtype.param >= 0)
-        d = dtype_find(f->params[a->dtype.param].words[0]);
-    return casefile_expr(f, &value, dtype_info(d)->kind == DTYPE_KIND_FLOAT, &a->value, e);
+        TRY(words_alike(f, n, &f->params[a->dtype.param], &real, e));
+    return casefile_expr(f, &value, real, &a->value, e);
 }
 
 /* [a, b, c], or a alone. */

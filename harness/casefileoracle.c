@@ -39,9 +39,18 @@ struct oracle_job {
     atomic_bool failed;
 };
 
-static struct expr_rules rules_make(const struct casefile *f, const struct case_mode *m)
+/* Integers are exact, f64 is computed in f64, all else in f32, unless the file says otherwise. */
+static enum dtype compute_of(const struct casefile *f, enum dtype output)
 {
-    const struct dtype_info *info = dtype_info(f->compute);
+    if (f->compute < DTYPE_COUNT_)
+        return f->compute;
+    return dtype_info(output)->kind != DTYPE_KIND_FLOAT || output == DTYPE_F64 ? output : DTYPE_F32;
+}
+
+static struct expr_rules rules_make(const struct casefile *f, enum dtype compute,
+                                    const struct case_mode *m)
+{
+    const struct dtype_info *info = dtype_info(compute);
     struct expr_rules r = {.flush = m->flush,
                            .exact_div = m->exact_div,
                            .exact_sqrt = m->exact_sqrt,
@@ -50,10 +59,10 @@ static struct expr_rules rules_make(const struct casefile *f, const struct case_
                            .largest = INFINITY};
     if (info->kind != DTYPE_KIND_FLOAT)
         return r;
-    r.unit = dtype_unit(f->compute);
+    r.unit = dtype_unit(compute);
     r.sum_unit = f->matrix ? matrix_unit * r.unit : 0;
-    r.largest = dtype_max(f->compute);
-    r.tiny = m->flush ? dtype_min_normal(f->compute) : dtype_min_subnormal(f->compute);
+    r.largest = dtype_max(compute);
+    r.tiny = m->flush ? dtype_min_normal(compute) : dtype_min_subnormal(compute);
     return r;
 }
 
@@ -190,9 +199,10 @@ enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
         j.param[k] = f->params[k].kind != PARAM_REAL ? (long double)id->value[k].i
                      : f->f64[k]                     ? id->value[k].r
                                                      : (float)id->value[k].r;
-    j.rules = rules_make(f, &id->mode);
+    enum dtype compute = compute_of(f, t->dtype);
+    j.rules = rules_make(f, compute, &id->mode);
     j.dtype = t->dtype;
-    j.rounds = t->dtype != f->compute;
+    j.rounds = t->dtype != compute;
     if (c->answer >= 0)
         j.answer = input[c->answer];
     else if (c->formula.count)

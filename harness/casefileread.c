@@ -493,7 +493,6 @@ static enum err names_read(struct casefile *f, struct errinfo *e)
                               .params = f->params,
                               .variants = f->variants,
                               .suites = f->suites,
-                              .functions = true,
                               .plan = casefile_plan,
                               .oracle = casefile_oracle,
                               .fill = casefile_fill};

@@ -173,11 +173,10 @@ static uint64_t number_of(const struct yamlnode *map, const char *key)
 
 static enum err triton_read(const char *path, struct casekernel_triton *t, struct errinfo *e)
 {
-    static const struct casefile here = {0};
     struct yamltree tree = {0};
     void *text = NULL;
     size_t size = 0;
-    TRY(casefile_load(&here, path, source_limit, &text, &size, e));
+    TRY(casefile_load_path(path, source_limit, &text, &size, e));
     enum err err = yamltree_parse(path, text, size, &tree, e);
     free(text);
     if (err)
@@ -243,7 +242,6 @@ enum err casekernel_binary(const struct case_id *id, const struct backend *b,
                            const struct casekernel *k, struct code *ret_code,
                            struct casekernel_triton *ret_triton, struct errinfo *e)
 {
-    static const struct casefile here = {0};
     const struct casefile *f = id->family->file;
     struct casekernel_triton t = {0};
     struct code c = {0};
@@ -252,7 +250,7 @@ enum err casekernel_binary(const struct case_id *id, const struct backend *b,
     snprintf(path, sizeof path, "%s%s", k->path[0] == '/' ? "" : f->folder, k->path);
     if (!stat(path, &st) && S_ISDIR(st.st_mode))
         TRY(folder_read(id, b, path, sizeof path, &t, e));
-    TRY(casefile_load(&here, path, binary_limit, &c.bytes, &c.size, e));
+    TRY(casefile_load_path(path, binary_limit, &c.bytes, &c.size, e));
     if (!c.size) {
         free(c.bytes);
         return err_set(e, ERR_USAGE, "%.300s is empty", path);

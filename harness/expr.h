@@ -45,6 +45,9 @@ void expr_release(struct expr *x); /* accepts a zeroed struct */
 enum err expr_parse(const char *text, bool real, const struct expr_names *names,
                     struct expr *ret_expr, struct errinfo *e);
 
+/* Does it use functions that each vendor computes in its own way? */
+bool expr_uses_functions(const struct expr *x);
+
 /* Does it use that tensor without saying which element? */
 bool expr_uses_whole(const struct expr *x, int tensor);
 

@@ -39,6 +39,14 @@ static int documented_ulp(enum expr_op op)
     }
 }
 
+bool expr_uses_functions(const struct expr *x)
+{
+    for (int i = 0; i < x->count; i++)
+        if (documented_ulp(x->node[i].op))
+            return true;
+    return false;
+}
+
 static long double rsqrt_long(long double x)
 {
     return 1 / sqrtl(x);
