@@ -14,8 +14,8 @@
  * much more than an ulp of y: the cancellation is in the formula that libraries use.
  *
  * gelu_tanh. x^3 has two roundings, times a rounded constant 4; the sum 1; times a rounded constant
- * 2 more. All terms have one sign: the argument z = k (x + c x^3) is off by zeta = |z| ((1 + u)^7 -
- * 1) + 4 f0. tanh moves by at most its slope times that, 1 / cosh^2 <= min(1, 4 exp(-2 (|z| -
+ * 2 more. Both terms have one sign: the argument z = k (x + c x^3) is off by zeta = |k x| ((1 + u)^3
+ * - 1) + |k c x^3| ((1 + u)^7 - 1) + 4 f0. tanh moves by at most its slope times that, 1 / cosh^2 <= min(1, 4 exp(-2 (|z| -
  * zeta))); tanhf adds its error: T. The rest is as above.
  *
  * silu. e = exp(-x) with expf's documented E; 1 + e is off by s E, s = e / (1 + e), and rounds; the
@@ -65,7 +65,9 @@ static struct activated gelu_tanh(double x, const struct case_mode *m)
     struct wide cube = wide_mul(wide_mul(wide_product(x, x), wide_of(x)), cubic);
     struct wide z = wide_mul(root_2_by_pi, wide_add(wide_of(x), cube));
     struct wide t = wide_tanh(z);
-    double zeta = fabs(z.hi) * expm1(7 * log1p(ROUNDOFF_U)) + 4 * roundoff_least(m);
+    double linear = fabs(root_2_by_pi.hi * x), step = log1p(ROUNDOFF_U);
+    double zeta = linear * expm1(3 * step) + fabs(z.hi - root_2_by_pi.hi * x) * expm1(7 * step) +
+                  4 * roundoff_least(m);
     double near = fmax(fabs(z.hi) - zeta, 0), slope = fmin(1, 4 * exp(-2 * near));
     double off = slope * zeta + roundoff_tanh(m, t.hi);
     return half_times(x, t, WIDE_TANH + 0x1p-100 * fmin(fabs(z.hi), 100), off, m);
