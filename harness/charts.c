@@ -175,8 +175,8 @@ static void map_make(const struct view *v, struct charts *c)
         if (v->o)
             place_use(v, c, row, column, i);
         if (v->side[1])
-            c->differ[row][column] += bits_differ(v->dtype, tensor_bits(v->side[0], i),
-                                                  tensor_bits(v->side[1], i));
+            c->differ[row][column] +=
+                bits_differ(v->dtype, tensor_bits(v->side[0], i), tensor_bits(v->side[1], i));
     }
     for (int k = 0; k < CHARTS_ROWS * CHARTS_COLUMNS; k++)
         if ((&cell[0][0])[k])

@@ -18,8 +18,8 @@ enum {
     CHARTS_ROWS = 24,
     CHARTS_COLUMNS = 48,
     CHARTS_STEPS = 100,
-    CHARTS_CODES = 64,               /* columns of the map of codes, at most */
-    CHARTS_FAR = 9,                  /* 1, 2, 3-4, 5-8, ... 129-255 codes away */
+    CHARTS_CODES = 64, /* columns of the map of codes, at most */
+    CHARTS_FAR = 9,    /* 1, 2, 3-4, 5-8, ... 129-255 codes away */
     CHARTS_MOVES = 2 * CHARTS_FAR + 1,
     CHARTS_TOP = 3
 };
@@ -47,8 +47,8 @@ struct charts {
     float used[2][CHARTS_ROWS][CHARTS_COLUMNS];
     float differ[CHARTS_ROWS][CHARTS_COLUMNS]; /* share of elements whose bits differ */
 
-    /* From step to step (case_tensor.sequence): steps s * step_width ... are point s. Codes: the
-     * share that is not the reference's; numbers: |x - reference| / |reference|, norms over
+    /* From step to step (case_tensor.sequence): steps s * step_width ... are point s. Codes:
+     * the share that is not the reference's; numbers: |x - reference| / |reference|, norms over
      * the step. A, B, and B against A. 0 points: no sequence. */
     int points;
     int64_t step_width, steps;

@@ -195,8 +195,8 @@ static enum err job_check(const struct gpuparity_job *j, struct errinfo *e)
     if (!is_format(j->format))
         return err_set(e, ERR_USAGE, "%d is no format: see gpuparity_format", j->format);
     if (j->count < 0 || (j->count && !j->a))
-        return err_set(e, ERR_USAGE, "no elements: count is %lld, a is %s",
-                       (long long)j->count, j->a ? "given" : "NULL");
+        return err_set(e, ERR_USAGE, "no elements: count is %lld, a is %s", (long long)j->count,
+                       j->a ? "given" : "NULL");
     if (!j->b && !j->value)
         return err_set(e, ERR_USAGE, "neither b nor a reference: nothing to compare a with");
     return ERR_OK;

@@ -33,8 +33,8 @@ GPUPARITY_API const char *gpuparity_version(void);
 
 /* The number of a format by its name, or -1: f64 f32 tf32 f16 bf16 e4m3 e5m2 e4m3fnuz e5m2fnuz
  * i64 i32 i16 i8 u64 u32 u16 u8 code8 nf4x2 fp4x2. (tf32 takes 32 bits an element; code8 is an
- * index into a code book; nf4x2 and fp4x2 are two 4-bit codes a byte.) Everywhere below `format`
- * is such a number, and `bits` an element of it, right-aligned. */
+ * index into a code book; nf4x2 and fp4x2 are two 4-bit codes a byte.) Everywhere below
+ * `format` is such a number, and `bits` an element of it, right-aligned. */
 GPUPARITY_API int gpuparity_format(const char *name);
 /* Bytes an element, 0 for a number that is no format. */
 GPUPARITY_API size_t gpuparity_format_size(int format);
@@ -53,8 +53,8 @@ GPUPARITY_API double gpuparity_ulp_error(int format, uint64_t bits, double value
 
 /* --- two buffers --- */
 
-/* Zero is a meaning everywhere: make the struct with a designated initialiser. Arrays hold `count`
- * elements, are borrowed and only read. */
+/* Zero is a meaning everywhere: make the struct with a designated initialiser. Arrays hold
+ * `count` elements, are borrowed and only read. */
 struct gpuparity_job {
     int format;
     int threads; /* 0: one */
@@ -62,8 +62,8 @@ struct gpuparity_job {
     const void *a;
     const void *b; /* NULL: a alone against the reference */
 
-    /* The right answer of each element: value + tail, and how far a right result may be from it.
-     * A bound of INFINITY is not judged; NaN or Inf in value must be met by the results. */
+    /* The right answer of each element: value + tail, and how far a right result may be from
+     * it. A bound of INFINITY is not judged; NaN or Inf in value must be met by the results. */
     const double *value; /* NULL: no reference; nobody can say which side is right */
     const double *tail;  /* NULL: zeros */
     const double *bound; /* NULL: half a step of the format at the value: correctly rounded */
@@ -85,14 +85,14 @@ enum gpuparity_verdict {
 
 /* One side against the reference; zeros without one. Indices are -1 where there is none. */
 struct gpuparity_side {
-    int64_t count;             /* finite elements against finite references: those of the errors */
-    double mean, median, rms;  /* of the signed error in ULP */
+    int64_t count; /* finite elements against finite references: those of the errors */
+    double mean, median, rms; /* of the signed error in ULP */
     double minimum, maximum;
-    double quantile[5];        /* 50, 90, 99, 99.9 and 100 % of its magnitude */
+    double quantile[5];           /* 50, 90, 99, 99.9 and 100 % of its magnitude */
     int64_t nan_wrong, inf_wrong; /* of another class than is right */
-    int64_t over_bound;        /* finite and outside the bound */
-    int64_t correctly_rounded; /* equal to the reference rounded once */
-    double worst_bound;        /* largest |error| / bound */
+    int64_t over_bound;           /* finite and outside the bound */
+    int64_t correctly_rounded;    /* equal to the reference rounded once */
+    double worst_bound;           /* largest |error| / bound */
     int64_t worst_index, first_wrong;
     /* By magnitude in ULP: [0] exactly zero, [k] 2^(k-34) <= |error| < 2^(k-33), the ends take
      * the rest; and those of them that are negative. */

@@ -186,7 +186,7 @@ bool chart_drift(FILE *out, const struct charts *c, bool two)
         put_drift_line(out, c, &s, which);
     fprintf(out,
             "<text x=\"%d\" y=\"%d\">1</text><text x=\"%d\" y=\"%d\">%" PRId64 "</text></svg>",
-            (int)point_x(1, 2 * c->points), FOOT + 17, (int)point_x(2 * c->points - 1,
-            2 * c->points), FOOT + 17, c->steps);
+            (int)point_x(1, 2 * c->points), FOOT + 17,
+            (int)point_x(2 * c->points - 1, 2 * c->points), FOOT + 17, c->steps);
     return true;
 }

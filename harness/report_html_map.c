@@ -1,33 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "report_html_map.h"
 
+#include <float.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 
 #include "report_html_word.h"
 
 enum { LEVELS = 6 }; /* 0: nothing drawn */
 
-/* Runs of cells of one level become one rectangle; one path a level. */
+static int run_length(const unsigned char *level, int columns, int from)
+{
+    int n = 1;
+    while (from + n < columns && level[from + n] == level[from])
+        n++;
+    return n;
+}
+
+/* The cells of one level as one path, a run of them a rectangle. */
+static void put_level(FILE *out, int rows, int columns, const unsigned char *level, int l)
+{
+    bool any = false;
+    for (int r = 0; r < rows; r++)
+        for (int c = 0, n; c < columns; c += n) {
+            n = run_length(level + r * columns, columns, c);
+            if (level[r * columns + c] != l)
+                continue;
+            if (!any)
+                fprintf(out, "<path class=\"m%d\" d=\"", l);
+            fprintf(out, "M%d %dh%dv1h-%dz", c, r, n, n);
+            any = true;
+        }
+    fputs(any ? "\"/>" : "", out);
+}
+
 static void put_levels(FILE *out, int rows, int columns, const unsigned char *level)
 {
-    for (int l = 1; l <= LEVELS; l++) {
-        bool any = false;
-        for (int r = 0; r < rows; r++)
-            for (int c = 0, n; c < columns; c += n) {
-                for (n = 1; c + n < columns; n++)
-                    if (level[r * columns + c + n] != level[r * columns + c])
-                        break;
-                if (level[r * columns + c] != l)
-                    continue;
-                if (!any)
-                    fprintf(out, "<path class=\"m%d\" d=\"", l);
-                fprintf(out, "M%d %dh%dv1h-%dz", c, r, n, n);
-                any = true;
-            }
-        fputs(any ? "\"/>" : "", out);
-    }
+    for (int l = 1; l <= LEVELS; l++)
+        put_level(out, rows, columns, level, l);
 }
 
 /* --- where -----------------------------------------------------------------------------------
@@ -37,7 +47,13 @@ enum { MAP_WIDTH = 220, MAP_LOWEST = 44 };
 
 static unsigned char level_used(float used)
 {
-    return used < 0 ? 0 : used <= 0.125f ? 1 : used <= 0.5f ? 2 : used <= 1 ? 3 : used <= 16 ? 4 : isinf(used) ? 6 : 5;
+    static const float limit[] = {0.125f, 0.5f, 1, 16, FLT_MAX};
+    unsigned char l = 1;
+    if (!(used >= 0))
+        return 0;
+    while (l < LEVELS && used > limit[l - 1])
+        l++;
+    return l;
 }
 
 static unsigned char level_share(float share)
@@ -58,11 +74,10 @@ static void put_map(FILE *out, const struct charts *c, const char *title,
     fprintf(out,
             "<div class=\"map\"><b>%s</b><svg viewBox=\"0 0 %d %.0f\" role=\"img\" "
             "aria-label=\"Map of the output, %s\"><g transform=\"scale(%.5g %.5g)\">",
-            title, MAP_WIDTH, height, title, (double)MAP_WIDTH / c->columns,
-            height / c->rows);
+            title, MAP_WIDTH, height, title, (double)MAP_WIDTH / c->columns, height / c->rows);
     put_levels(out, c->rows, c->columns, level);
-    fprintf(out, "</g><path class=\"t\" d=\"M0 0h%dv%.0fh-%dz\"/></svg></div>", MAP_WIDTH, height,
-            MAP_WIDTH);
+    fprintf(out, "</g><path class=\"t\" d=\"M0 0h%dv%.0fh-%dz\"/></svg></div>", MAP_WIDTH,
+            height, MAP_WIDTH);
 }
 
 static void put_legend(FILE *out, const char *const *words, int from, int to)
@@ -73,8 +88,9 @@ static void put_legend(FILE *out, const char *const *words, int from, int to)
 
 void map_places(FILE *out, const struct charts *c, bool two)
 {
-    static const char *const words[] = {"\u2264 1/8 of the bound", "\u2264 1/2", "\u2264 1",
-                                        "wrong", "&gt; 16 bounds", "NaN, Inf, other code"};
+    static const char *const words[] = {
+        "\u2264 1/8 of the bound", "\u2264 1/2",          "\u2264 1", "wrong",
+        "&gt; 16 bounds",          "NaN, Inf, other code"};
     static const char *const shares[] = {"some", "&gt; 1/4", "&gt; 3/4 of the bits differ"};
     if (!c->rows)
         return;
@@ -101,7 +117,13 @@ void map_places(FILE *out, const struct charts *c, bool two)
 /* --- codes -----------------------------------------------------------------------------------
  */
 
-enum { CODES_LEFT = 46, CODES_WIDTH = 390, CODES_ROW = 8, CODES_HEIGHT = 180, CODES_FULL = 460 };
+enum {
+    CODES_LEFT = 46,
+    CODES_WIDTH = 390,
+    CODES_ROW = 8,
+    CODES_HEIGHT = 180,
+    CODES_FULL = 460
+};
 
 static unsigned char level_moved(int64_t moved, int64_t count)
 {
@@ -126,13 +148,15 @@ static void put_codes_map(FILE *out, const struct charts *c)
         for (int k = 0; k < c->code_columns; k++)
             level[r * c->code_columns + k] =
                 level_moved(c->move[CHARTS_MOVES - 1 - r][k], c->code_count[k]);
-    int middle = 4 + CODES_ROW * CHARTS_FAR + CODES_ROW / 2, foot = 4 + CODES_ROW * CHARTS_MOVES;
-    fprintf(out,
-            "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Which codes became others, by "
-            "distance\"><path class=\"g\" d=\"M%d %dh%d\"/><g transform=\"translate(%d 4) "
-            "scale(%.5g %d)\">",
-            CODES_FULL, CODES_HEIGHT, CODES_LEFT, middle, CODES_WIDTH, CODES_LEFT,
-            (double)CODES_WIDTH / c->code_columns, CODES_ROW);
+    int middle = 4 + CODES_ROW * CHARTS_FAR + CODES_ROW / 2,
+        foot = 4 + CODES_ROW * CHARTS_MOVES;
+    fprintf(
+        out,
+        "<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Which codes became others, by "
+        "distance\"><path class=\"g\" d=\"M%d %dh%d\"/><g transform=\"translate(%d 4) "
+        "scale(%.5g %d)\">",
+        CODES_FULL, CODES_HEIGHT, CODES_LEFT, middle, CODES_WIDTH, CODES_LEFT,
+        (double)CODES_WIDTH / c->code_columns, CODES_ROW);
     put_levels(out, CHARTS_MOVES, c->code_columns, level);
     fprintf(out, "</g><path class=\"t\" d=\"M%d 4V%dh%d\"/>", CODES_LEFT, foot, CODES_WIDTH);
     put_distances(out);

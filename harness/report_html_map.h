@@ -6,8 +6,8 @@
 
 #include "charts.h"
 
-/* Maps as inline SVG, drawn in a few steps of colour (classes m1 to m6 of report.css), each with
- * its legend. */
+/* Maps as inline SVG, drawn in a few steps of colour (classes m1 to m6 of report.css), each
+ * with its legend. */
 
 /* Where an output is off: A, and if `two` B and where their bits differ. */
 void map_places(FILE *out, const struct charts *c, bool two);

@@ -39,10 +39,11 @@ static enum err environment_shard(const char *index, const char *total, int firs
         return ERR_OK;
     int away = atoi(i) - first, tasks = atoi(n);
     if (away < 0 || step < 1 || away % step || away / step >= tasks)
-        return err_set(e, ERR_USAGE,
-                       "%s is %s and %s is %s, which names no part of the selection; number the "
-                       "tasks one after the other, or say --shard I/N",
-                       index, i, total, n);
+        return err_set(
+            e, ERR_USAGE,
+            "%s is %s and %s is %s, which names no part of the selection; number the "
+            "tasks one after the other, or say --shard I/N",
+            index, i, total, n);
     r->shard = away / step + 1;
     r->shards = tasks;
     return ERR_OK;
@@ -57,8 +58,10 @@ static int environment_number(const char *name, int standard)
 static enum err make_run_options(const struct options *o, struct run_options *r,
                                  struct errinfo *e)
 {
-    *r =
-        (struct run_options){.timeout = o->timeout, .jobs = o->jobs, .repeats = o->repeat, .keep_code = o->keep_code};
+    *r = (struct run_options){.timeout = o->timeout,
+                              .jobs = o->jobs,
+                              .repeats = o->repeat,
+                              .keep_code = o->keep_code};
     static const char *const names[] = {"auto", "toolchain", "golden"};
     char hint[NEAREST_HINT_MAX];
     if (o->code) {

@@ -46,8 +46,8 @@ static void teardown(void)
     sample_leave();
 }
 
-/* 8 | 7, 6 to the second, the unknown one (6, the mean, behind the known 6) to the first, then 5
- * to the second (13 before 14), 4 to the first: 18 | 18. */
+/* 8 | 7, 6 to the second, the unknown one (6, the mean, behind the known 6) to the first, then
+ * 5 to the second (13 before 14), 4 to the first: 18 | 18. */
 START_TEST(test_longest_first)
 {
     static const int wanted[] = {1, 1, 2, 2, 2, 1};
@@ -93,19 +93,20 @@ END_TEST
 START_TEST(test_run_and_merge)
 {
     char line[2048];
-    snprintf(line, sizeof line,
-             "PATH=%s:$PATH; set -e; c='gemm/naive:m={4|5|9},n=4,k=4 gemm/tiled:m={4|7},n=5,k=4'; "
-             "gpuparity run $c --on hip-sim -o all.h5; "
-             "for i in 1 2; do gpuparity run $c --on hip-sim --shard $i/2 --times all.h5 -o s$i.h5; "
-             "done; gpuparity merge s2.h5 s1.h5 -o merged.h5 | grep '5 cases of 2 shards'; "
-             "gpuparity compare all.h5 merged.h5 | grep '5 cases: 5 SAME'; "
-             "gpuparity run $c --on hip-sim --shard 2/2 -o o.h5; "
-             "! gpuparity merge s1.h5 o.h5 -o m.h5 2>said; grep -q 'different splits' said; "
-             "! gpuparity run $c --on hip-sim --times all.h5 -o x.h5 2>said; "
-             "grep -q -- '--shard I/N' said; "
-             "! gpuparity run $c --on hip-sim --shard 1/2 --times no.h5 -o x.h5 2>said; "
-             "grep -q 'times no.h5' said",
-             getenv("GPUPARITY_SIM_DIR"));
+    snprintf(
+        line, sizeof line,
+        "PATH=%s:$PATH; set -e; c='gemm/naive:m={4|5|9},n=4,k=4 gemm/tiled:m={4|7},n=5,k=4'; "
+        "gpuparity run $c --on hip-sim -o all.h5; "
+        "for i in 1 2; do gpuparity run $c --on hip-sim --shard $i/2 --times all.h5 -o s$i.h5; "
+        "done; gpuparity merge s2.h5 s1.h5 -o merged.h5 | grep '5 cases of 2 shards'; "
+        "gpuparity compare all.h5 merged.h5 | grep '5 cases: 5 SAME'; "
+        "gpuparity run $c --on hip-sim --shard 2/2 -o o.h5; "
+        "! gpuparity merge s1.h5 o.h5 -o m.h5 2>said; grep -q 'different splits' said; "
+        "! gpuparity run $c --on hip-sim --times all.h5 -o x.h5 2>said; "
+        "grep -q -- '--shard I/N' said; "
+        "! gpuparity run $c --on hip-sim --shard 1/2 --times no.h5 -o x.h5 2>said; "
+        "grep -q 'times no.h5' said",
+        getenv("GPUPARITY_SIM_DIR"));
     int status = system(line);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d", status);
 }
@@ -115,14 +116,16 @@ END_TEST
 START_TEST(test_slurm_array)
 {
     char line[2048];
-    snprintf(line, sizeof line,
-             "PATH=%s:$PATH; set -e; export SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=3 "
-             "SLURM_ARRAY_TASK_STEP=2; for i in 3 5 7 9; do SLURM_ARRAY_TASK_ID=$i gpuparity run "
-             "'gemm/naive:m={1|2|3|4},n=2,k=2' --on hip-sim -o $i.h5; done; gpuparity merge 3.h5 5.h5 7.h5 "
-             "9.h5 -o whole.h5 | grep '4 cases of 4 shards'; for i in 4 11 1; do "
-             "! SLURM_ARRAY_TASK_ID=$i gpuparity run gemm/naive --on hip-sim -o x.h5 2>said; "
-             "grep -q 'names no part' said; done",
-             getenv("GPUPARITY_SIM_DIR"));
+    snprintf(
+        line, sizeof line,
+        "PATH=%s:$PATH; set -e; export SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_MIN=3 "
+        "SLURM_ARRAY_TASK_STEP=2; for i in 3 5 7 9; do SLURM_ARRAY_TASK_ID=$i gpuparity run "
+        "'gemm/naive:m={1|2|3|4},n=2,k=2' --on hip-sim -o $i.h5; done; gpuparity merge 3.h5 "
+        "5.h5 7.h5 "
+        "9.h5 -o whole.h5 | grep '4 cases of 4 shards'; for i in 4 11 1; do "
+        "! SLURM_ARRAY_TASK_ID=$i gpuparity run gemm/naive --on hip-sim -o x.h5 2>said; "
+        "grep -q 'names no part' said; done",
+        getenv("GPUPARITY_SIM_DIR"));
     int status = system(line);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%d", status);
 }

@@ -68,7 +68,8 @@ START_TEST(test_magnitude_wide)
     for (int64_t i = 0; i < n; i++) {
         reference.value[i] = ldexp(1, (int)i - 100);
         reference.bound[i] = i ? INFINITY : 0;
-        tensor_set_bits(&a, i, i == 7 ? 0x7fc00000 : dtype_round(DTYPE_F32, reference.value[i]));
+        tensor_set_bits(&a, i,
+                        i == 7 ? 0x7fc00000 : dtype_round(DTYPE_F32, reference.value[i]));
     }
     draw(false, false);
     int64_t count = 0;
@@ -143,8 +144,9 @@ START_TEST(test_drift)
     for (int64_t i = 0; i < a.count; i++) {
         reference.value[i] = i % 2 ? -3 : 2;
         tensor_set_bits(&a, i, dtype_round(DTYPE_F32, reference.value[i] * (1 + 0x1p-10)));
-        tensor_set_bits(&b, i, dtype_round(DTYPE_F32, reference.value[i] *
-                                                          (1 + (i < 297 * 4 ? 0 : 0x1p-9))));
+        tensor_set_bits(
+            &b, i,
+            dtype_round(DTYPE_F32, reference.value[i] * (1 + (i < 297 * 4 ? 0 : 0x1p-9))));
     }
     draw(true, true);
     ck_assert_int_eq(charts.points, 100);

@@ -218,12 +218,13 @@ START_TEST(tables_fit_a_terminal)
 }
 END_TEST
 
-/* On a terminal long work says how far it is, with rate and time left, in one line of at most 80
- * columns; --quiet, and standard error that is a file, say nothing. */
+/* On a terminal long work says how far it is, with rate and time left, in one line of at most
+ * 80 columns; --quiet, and standard error that is a file, say nothing. */
 START_TEST(progress_is_for_terminals)
 {
-    static const char *const run = "gpuparity run 'gemm/naive:m={3|4|5|6},n=4,k=4' --on cuda-sim "
-                                   "--replace -o p.h5";
+    static const char *const run =
+        "gpuparity run 'gemm/naive:m={3|4|5|6},n=4,k=4' --on cuda-sim "
+        "--replace -o p.h5";
     char command[512];
     if (shell("script -qec true /dev/null >log 2>&1")) {
         printf("skipped: no script (apt install bsdutils)\n");
@@ -231,15 +232,18 @@ START_TEST(progress_is_for_terminals)
     }
     snprintf(command, sizeof command, "script -qec \"%s >/dev/null\" tty >log 2>&1", run);
     ck_assert_int_eq(shell(command), 0);
-    ck_assert_int_eq(shell("tr '\\r' '\\n' <tty | sed 's/\\x1b.K//' >lines; "
-                           "grep -Eq '^cuda-sim 2/4, [0-9.e+]+/s, [0-9]+ s left  gemm/naive:' lines && "
-                           "! grep -v '^Script' lines | awk 'length > 80' | grep -q ."),
-                     0);
+    ck_assert_int_eq(
+        shell("tr '\\r' '\\n' <tty | sed 's/\\x1b.K//' >lines; "
+              "grep -Eq '^cuda-sim 2/4, [0-9.e+]+/s, [0-9]+ s left  gemm/naive:' lines && "
+              "! grep -v '^Script' lines | awk 'length > 80' | grep -q ."),
+        0);
     ck_assert_int_eq(shell("script -qec 'gpuparity compare a.h5 b.h5 >said' tty >log 2>&1; "
                            "grep -q 'judged 1/' tty && ! grep -q judged said"),
                      0);
-    snprintf(command, sizeof command, "script -qec \"%s -q >/dev/null\" tty >log 2>&1; %s >/dev/null 2>err; "
-             "! grep -q '/s,' tty err", run, run);
+    snprintf(command, sizeof command,
+             "script -qec \"%s -q >/dev/null\" tty >log 2>&1; %s >/dev/null 2>err; "
+             "! grep -q '/s,' tty err",
+             run, run);
     ck_assert_int_eq(shell(command), 0);
 }
 END_TEST

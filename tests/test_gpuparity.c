@@ -139,13 +139,16 @@ END_TEST
 START_TEST(test_refused)
 {
     int f32 = gpuparity_format("f32");
-    refused((struct gpuparity_job){.format = 99, .count = 1, .a = a, .b = b}, "99 is no format");
+    refused((struct gpuparity_job){.format = 99, .count = 1, .a = a, .b = b},
+            "99 is no format");
     refused((struct gpuparity_job){.format = f32, .count = -1, .a = a, .b = b}, "count is -1");
     refused((struct gpuparity_job){.format = f32, .count = 1, .b = b}, "a is NULL");
     refused((struct gpuparity_job){.format = f32, .count = 1, .a = a}, "nothing to compare");
     bound[3] = -1;
-    refused((struct gpuparity_job){.format = f32, .count = N, .a = a, .b = b, .value = value, .bound = bound},
-            "element 3 makes no sense");
+    refused(
+        (struct gpuparity_job){
+            .format = f32, .count = N, .a = a, .b = b, .value = value, .bound = bound},
+        "element 3 makes no sense");
 }
 END_TEST
 

@@ -158,7 +158,8 @@ enum { PATTERNS = 8 };
 static uint64_t pattern(enum dtype d, int k)
 {
     int width = 8 * dtype_info(d)->bytes;
-    uint64_t all = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1, bits = all / 7 * (uint64_t)k;
+    uint64_t all = width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1,
+             bits = all / 7 * (uint64_t)k;
     return d == DTYPE_TF32 ? bits & ~UINT64_C(0x1fff) : bits;
 }
 
@@ -178,7 +179,8 @@ static void write_formats(void)
         for (int k = 0; k < PATTERNS; k++) {
             tensor_set_bits(&o.tensor, k, pattern((enum dtype)d, k));
             fprintf(lines, "%d %s %" PRIu64 " %a\n", d, dtype_info((enum dtype)d)->name,
-                    pattern((enum dtype)d, k), dtype_value((enum dtype)d, pattern((enum dtype)d, k)));
+                    pattern((enum dtype)d, k),
+                    dtype_value((enum dtype)d, pattern((enum dtype)d, k)));
         }
         OK(record_put_case(r, run, d, &c, 1, &o, NULL, &sample_error));
         tensor_release(&o.tensor);
@@ -206,7 +208,8 @@ START_TEST(test_h5py_formats)
              "    d = f['run/0/case/%%s/out/c' %% case]\n"
              "    assert d.attrs['dtype'].decode() == name, name\n"
              "    x, value = d[i %% 8], float.fromhex(value)\n"
-             "    raw = name in ('tf32', 'e4m3', 'e4m3fnuz', 'e5m2fnuz', 'code8', 'nf4x2', 'fp4x2')\n"
+             "    raw = name in ('tf32', 'e4m3', 'e4m3fnuz', 'e5m2fnuz', 'code8', 'nf4x2', "
+             "'fp4x2')\n"
              "    whole = name[0] in 'iu'\n"
              "    if raw: good = int(x) == int(bits)\n"
              "    elif whole: good = int(x) %% 2**(8 * d.dtype.itemsize) == int(bits)\n"
