@@ -23,7 +23,7 @@ const struct backend *backend_find(const char *name)
     for (int i = 0; backends[i]; i++)
         if (!strcmp(backends[i]->name, name))
             return backends[i];
-    return NULL;
+    return strcmp(name, backend_host.name) ? NULL : &backend_host;
 }
 
 void code_release(struct code *c)

@@ -183,6 +183,8 @@ struct backend {
     /* Returns when the kernel has finished. */
     enum backend_status (*launch)(struct device *d, const struct launch *l,
                                   struct backend_error *e);
+    /* Returns when everything that was given to the device has finished, a library's work too. */
+    enum backend_status (*finish)(struct device *d, struct backend_error *e);
     /* What happened since the last call, or since open. */
     void (*stats)(struct device *d, struct device_stats *ret_stats);
     void (*release)(struct device *d); /* frees all that alloc gave, keeps the device open */
@@ -192,6 +194,10 @@ struct backend {
 /* NULL-ended, in the order of `--on cuda,hip`; from the list in backends/meson.build. */
 extern const struct backend *const backends[];
 
+/* The processor, for libraries of case files. It is in no list: nothing else runs on it. */
+extern const struct backend backend_host;
+
+/* One of the list, or the host; NULL. */
 const struct backend *backend_find(const char *name);
 
 #endif

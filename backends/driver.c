@@ -300,6 +300,11 @@ static enum backend_status device_launch(struct device *d, const struct launch *
     return s;
 }
 
+static enum backend_status device_finish(struct device *d, struct backend_error *e)
+{
+    return VN(driver_check)(d, RUNTIME_synchronize, d->api.synchronize(), e);
+}
+
 static void device_stats(struct device *d, struct device_stats *ret_stats)
 {
     memset(ret_stats, 0, sizeof *ret_stats);
@@ -362,6 +367,7 @@ const struct backend VN(backend) = {
     .write = device_write,
     .read = device_read,
     .launch = device_launch,
+    .finish = device_finish,
     .stats = device_stats,
     .release = device_release,
     .close = device_close,

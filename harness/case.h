@@ -18,7 +18,7 @@
  *   variant  one implementation of it as a kernel: naive, tiled
  *   case     family/variant plus a value for every parameter; its printed id is all there is to it */
 
-enum { CASE_PARAM_MAX = 24, CASE_TENSOR_MAX = 12, CASE_LAUNCH_MAX = 8, CASE_ARG_MAX = 48 };
+enum { CASE_PARAM_MAX = 24, CASE_TENSOR_MAX = 12, CASE_LAUNCH_MAX = 16, CASE_ARG_MAX = 48 };
 
 /* --- parameters ------------------------------------------------------------------------------ */
 

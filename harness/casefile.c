@@ -249,26 +249,53 @@ enum dtype casefile_dtype_of(const struct casefile_dtype *d, const struct case_i
     return dtype_find(id->family->params[d->param].words[id->value[d->param].i]);
 }
 
+/* The value by `words`, "a=b,c=d": what stands for it there, else itself. */
+static void value_map(const char *words, size_t size, char *value, size_t room)
+{
+    size_t n = strlen(value);
+    for (const char *at = words, *end = words + size; at < end;) {
+        size_t word = strcspn(at, ",}");
+        if (word > n && !strncmp(at, value, n) && at[n] == '=') {
+            snprintf(value, room, "%.*s", (int)(word - n - 1), at + n + 1);
+            return;
+        }
+        at += word + 1;
+    }
+}
+
+/* What stands between { and }: NAME, or NAME:a=b,c=d. */
+static enum err name_expand(const struct casefile *f, const struct case_id *id, const char *text,
+                            size_t size, char *ret_value, size_t room, struct errinfo *e)
+{
+    char name[EXPR_NAME_MAX];
+    size_t n = strcspn(text, ":}");
+    snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, text);
+    int row = family_param_find(&f->family, name);
+    if (row < 0 || text[size] != '}')
+        return err_set(e, ERR_USAGE, "{%s} is no parameter of %.200s", name, f->path);
+    caseid_print_value(&f->params[row], id->value[row], ret_value, room);
+    if (n < size)
+        value_map(text + n + 1, size - n - 1, ret_value, room);
+    return ERR_OK;
+}
+
 enum err casefile_expand(const struct casefile *f, const struct case_id *id, const char *text,
                          char *ret_text, size_t size, struct errinfo *e)
 {
     size_t used = 0;
     for (const char *at = text; *at && used < size;) {
+        char value[256];
         size_t n = strcspn(at, "{");
         used += (size_t)snprintf(ret_text + used, size - used, "%.*s", (int)n, at);
         at += n;
         if (!*at)
             break;
-        char name[EXPR_NAME_MAX];
-        n = strcspn(at, "}");
-        snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n - 1 : 0, at + 1);
-        int row = family_param_find(&f->family, name);
-        if (row < 0 || !at[n])
-            return err_set(e, ERR_USAGE, "'%.100s': {%s} is no parameter of %.200s", text, name,
-                           f->path);
+        n = strcspn(++at, "}");
+        enum err err = name_expand(f, id, at, n, value, sizeof value, e);
+        if (err)
+            return err_context(e, err, "'%.100s'", text);
         if (used < size)
-            caseid_print_value(&f->params[row], id->value[row], ret_text + used, size - used);
-        used += strlen(ret_text + used);
+            used += (size_t)snprintf(ret_text + used, size - used, "%s", value);
         at += n + 1;
     }
     if (used >= size - 1)

@@ -14,6 +14,8 @@ enum {
     CASEFILE_WORDS_MAX = 16,
     CASEFILE_ITEMS_MAX = 16, /* defines, options, folders, modes, suite rows */
     CASEFILE_SIDES_MAX = 4,
+    CASEFILE_LIBRARIES_MAX = 4,
+    CASEFILE_HANDLES_MAX = 16,
     CASEFILE_TEXT_MAX = 512,
 };
 
@@ -57,8 +59,19 @@ struct casefile_tensor {
     struct case_limit limit; /* reason NULL: there is none */
 };
 
+/* How a library's function gets an argument. */
+enum casefile_form {
+    CASEFILE_VALUE,          /* as a kernel: a device's pointer, a number, null */
+    CASEFILE_POINTER,        /* &f32 1: the address of a number in the host's memory */
+    CASEFILE_HOST,           /* host x: the address of an input in the host's memory */
+    CASEFILE_HANDLE,         /* what an earlier call gave */
+    CASEFILE_HANDLE_POINTER, /* &ctx: where the call puts a handle */
+};
+
 struct casefile_arg {
     const struct yamlnode *node;
+    enum casefile_form form;
+    int slot;   /* of a handle */
     int tensor; /* -1: a number; -2: a null pointer */
     struct casefile_dtype dtype;
     struct expr value; /* real for floating formats */
@@ -71,12 +84,19 @@ struct casefile_kernel {
     struct casefile_arg arg[CASE_ARG_MAX];
     struct expr grid[3], block[3], shared; /* count 0: 1; block[0]: what the binary says */
     const struct yamlnode *grid_node, *block_node, *shared_node;
+    /* Of a library's function. */
+    unsigned sides; /* a bit for each of struct casefile's sides; 0: all */
+    enum { CASEFILE_RETURNS_NOTHING, CASEFILE_RETURNS_NUMBER, CASEFILE_RETURNS_POINTER } returns;
+    enum dtype return_dtype; /* NUMBER; 0 is success */
+    int result;              /* POINTER: the handle that it becomes; -1: none */
+    bool once;               /* a process makes the call for its first case only */
+    const struct yamlnode *untested, *failed; /* NUMBER: maps of values and meanings, or NULL */
 };
 
-/* What one vendor gets: a source or a binary, paths relative to the file's folder. */
+/* What one vendor gets: a source, a binary or libraries, paths relative to the file's folder. */
 struct casefile_side {
     const char *backend;
-    const struct yamlnode *source, *binary;
+    const struct yamlnode *source, *binary, *library;
     int n_option;
     const char *option[CASEFILE_ITEMS_MAX];
 };
@@ -102,6 +122,12 @@ struct casefile {
     bool matrix;        /* sums may go through the matrix unit */
     int n_side, n_define, n_include, n_mode;
     struct casefile_side side[CASEFILE_SIDES_MAX];
+    bool library;       /* `kernel` are calls of functions */
+    int n_handle;
+    const char *handle[CASEFILE_HANDLES_MAX];
+    const struct yamlnode *like; /* the built-in case with the same tensors; NULL: none */
+    struct yamlnode like_node[CASE_TENSOR_MAX];
+    char like_name[CASE_TENSOR_MAX][TENSOR_NAME_MAX];
     struct { const char *name, *value; } define[CASEFILE_ITEMS_MAX];
     const char *include[CASEFILE_ITEMS_MAX];
     struct case_mode mode[CASEFILE_ITEMS_MAX]; /* n_mode 0: all */
@@ -145,11 +171,16 @@ enum err casefile_load(const struct casefile *f, const char *path, size_t limit,
 /* The side of that backend, or NULL. */
 const struct casefile_side *casefile_side(const struct casefile *f, const char *backend);
 
+/* Is that call (index into `kernel`) made on that side? */
+bool casefile_call_on(const struct casefile *f, int call, const char *backend);
+
 /* --- private to casefile*.c ------------------------------------------------------------------ */
 
 /* Fills the rest of `f` from f->tree; what it took is released with f in any case. */
 enum err casefile_read(struct casefile *f, struct errinfo *e);
 enum err casefile_read_kernels(struct casefile *f, struct errinfo *e);
+enum err casefile_read_calls(struct casefile *f, struct errinfo *e);
+enum err casefile_read_like(struct casefile *f, struct errinfo *e);
 enum err casefile_read_answers(struct casefile *f, struct errinfo *e);
 
 /* Keys of a map: ERR_FORMAT for one that is not among `keys` (NULL-ended). */
@@ -169,6 +200,10 @@ int casefile_tensor_find(const struct casefile *f, const char *name); /* -1: non
 enum err casefile_data(const struct casefile *f, const struct yamlnode *n,
                        struct casefile_data *ret_data, struct errinfo *e);
 
+/* "x", "null" or "i32 n + 1". */
+enum err casefile_arg(struct casefile *f, const struct yamlnode *n, struct casefile_arg *a,
+                      struct errinfo *e);
+
 enum dtype casefile_dtype_of(const struct casefile_dtype *d, const struct case_id *id);
 
 /* struct family's functions. */
@@ -176,6 +211,13 @@ enum err casefile_plan(const struct case_id *id, struct case_plan *ret_plan, str
 enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
                          const struct tensor *const *input, int which, int threads,
                          struct oracle *ret_oracle, struct errinfo *e);
+/* The case that `like` names and its plan, inputs, answers. */
+enum err casefile_like_plan(const struct case_id *id, struct case_id *ret_like,
+                            struct case_plan *ret_plan, struct errinfo *e);
+bool casefile_like_fill(const struct case_id *id, int i, struct tensor *t);
+enum err casefile_like_oracle(const struct case_id *id, const struct tensor *const *input,
+                              int which, int threads, struct oracle *ret_oracle,
+                              struct errinfo *e);
 bool casefile_fill(const struct case_id *id, const struct case_plan *plan, int i,
                    struct tensor *t);
 

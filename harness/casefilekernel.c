@@ -12,7 +12,12 @@
 static enum err side_get(struct casefile *f, const struct yamlnode *n, const char *name,
                          struct casefile_side **ret_side, struct errinfo *e)
 {
-    if (!backend_find(name)) {
+    const struct backend *b = backend_find(name);
+    if (b == &backend_host) {
+        struct yamlnode at = {.line = n->key_line, .column = n->key_column};
+        return yamltree_fail(&f->tree, &at, e, "the host runs libraries only: library: {host: FILE.so}");
+    }
+    if (!b) {
         struct yamlnode at = {.line = n->key_line, .column = n->key_column};
         return yamltree_fail(&f->tree, &at, e, "no side '%.40s'; there are: %s, %s", name,
                              backends[0]->name, backends[1]->name);
@@ -23,7 +28,7 @@ static enum err side_get(struct casefile *f, const struct yamlnode *n, const cha
             return ERR_OK;
         }
     struct casefile_side *s = &f->side[f->n_side++]; /* no more than there are backends */
-    s->backend = backend_find(name)->name;
+    s->backend = b->name;
     *ret_side = s;
     return ERR_OK;
 }
@@ -142,8 +147,8 @@ static enum err words_alike(const struct casefile *f, const struct yamlnode *n,
 }
 
 /* "x": a tensor; "null"; "i32 n + 1": a format and a value. */
-static enum err arg_read(struct casefile *f, const struct yamlnode *n, struct casefile_arg *a,
-                         struct errinfo *e)
+enum err casefile_arg(struct casefile *f, const struct yamlnode *n, struct casefile_arg *a,
+                      struct errinfo *e)
 {
     TRY(casefile_want(f, n, YAML_TEXT, "an argument", e));
     size_t word = strcspn(n->text, " ");
@@ -217,7 +222,7 @@ static enum err kernel_read(struct casefile *f, const struct yamlnode *n, struct
     for (const struct yamlnode *a = args->first; a; a = a->next) {
         if (k->n_arg == CASE_ARG_MAX)
             return yamltree_fail(&f->tree, a, e, "more than %d arguments", CASE_ARG_MAX);
-        TRY(arg_read(f, a, &k->arg[k->n_arg++], e));
+        TRY(casefile_arg(f, a, &k->arg[k->n_arg++], e));
     }
     return launch_read(f, k, n, e);
 }
@@ -276,10 +281,18 @@ enum err casefile_read_kernels(struct casefile *f, struct errinfo *e)
     const struct yamlnode *source = yamlnode_get(root, "source");
     const struct yamlnode *binary = yamlnode_get(root, "binary");
     const struct yamlnode *reference = yamlnode_get(root, "reference");
+    if (yamlnode_get(root, "library"))
+        return casefile_read_calls(f, e);
+    if (yamlnode_get(root, "calls"))
+        return yamltree_fail(&f->tree, yamlnode_get(root, "calls"), e,
+                             "calls are of a library: library: {%s: FILE.so, %s: FILE.so}",
+                             backends[0]->name, backends[1]->name);
     if (!source && !binary)
         return yamltree_fail(&f->tree, root, e,
-                             "nothing to run: source: FILE.cu, or binary: {%s: FILE, %s: FILE}",
-                             backends[0]->name, backends[1]->name);
+                             "nothing to run: source: FILE.cu, binary: {%s: FILE, %s: FILE}, or "
+                             "library: {%s: FILE.so, %s: FILE.so}",
+                             backends[0]->name, backends[1]->name, backends[0]->name,
+                             backends[1]->name);
     if (!kernels)
         return yamltree_fail(&f->tree, root, e, "no kernels: kernels: [{name: ..., ...}]");
     if (source)

@@ -193,6 +193,8 @@ enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
     struct tensor read = {0};
     int64_t count = 1;
     memset(ret_oracle, 0, sizeof *ret_oracle);
+    if (f->like)
+        return casefile_like_oracle(id, input, which, threads, ret_oracle, e);
     for (int k = 0; k < t->rank; k++)
         count *= t->dim[k];
     for (int k = 0; k < f->n_param; k++)

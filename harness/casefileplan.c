@@ -163,9 +163,11 @@ static enum err launch_plan(const struct maker *m, const struct casefile_kernel 
                             struct case_launch *l)
 {
     int64_t shared = 0;
+    l->n_arg = k->n_arg;
     if (k->name && casefile_expand(m->f, m->id, k->name, l->entry, sizeof l->entry, m->e))
         return fail(m, k->node);
-    TRY(extent_plan(m, k->grid_node, k->grid, false, l->grid));
+    if (!m->f->library)
+        TRY(extent_plan(m, k->grid_node, k->grid, false, l->grid));
     if (k->block_node)
         TRY(extent_plan(m, k->block_node, k->block, true, l->block));
     if ((uint64_t)l->block[0] * l->block[1] * l->block[2] > BLOCK_MAX) {
@@ -176,7 +178,6 @@ static enum err launch_plan(const struct maker *m, const struct casefile_kernel 
     if (k->shared.count)
         TRY(size_get(m, k->shared_node, &k->shared, "the shared memory", 0, SHARED_MAX, &shared));
     l->shared = (uint32_t)shared;
-    l->n_arg = k->n_arg;
     for (int i = 0; i < k->n_arg; i++)
         TRY(arg_plan(m, &k->arg[i], &l->arg[i]));
     return ERR_OK;
@@ -215,9 +216,14 @@ enum err casefile_plan(const struct case_id *id, struct case_plan *ret_plan, str
     if (!p)
         return err_set(e, ERR_NOMEM, "out of memory");
     enum err err = ERR_OK;
+    if (m.f->like) {
+        struct case_id like;
+        err = casefile_like_plan(id, &like, p, m.e);
+        memset(p->launch, 0, sizeof p->launch);
+    }
     p->n_tensor = m.f->n_tensor;
     p->n_launch = m.f->n_kernel;
-    for (int i = 0; i < p->n_tensor && !err; i++)
+    for (int i = 0; i < p->n_tensor && !err && !m.f->like; i++)
         err = tensor_plan(&m, i, &p->tensor[i], &total);
     for (int i = 0; i < p->n_launch && !err; i++)
         err = launch_plan(&m, &m.f->kernel[i], &p->launch[i]);
@@ -232,6 +238,8 @@ bool casefile_fill(const struct case_id *id, const struct case_plan *plan, int i
 {
     const struct casefile_data *d = &id->family->file->tensor[i].data;
     (void)plan;
+    if (id->family->file->like)
+        return casefile_like_fill(id, i, t);
     if (!d->path)
         return false;
     memcpy(t->data, (const char *)d->bytes + d->start, tensor_bytes(t));

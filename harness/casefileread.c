@@ -517,7 +517,8 @@ enum err casefile_read(struct casefile *f, struct errinfo *e)
 {
     static const char *const keys[] = {
         "name",    "summary", "source",     "binary",  "defines", "options",   "include",
-        "modes",   "parameters", "tensors", "kernels", "reference", "limits", "suites", NULL};
+        "modes",   "parameters", "tensors", "kernels", "reference", "limits", "suites",
+        "library", "calls",   "like",       NULL};
     const struct yamlnode *root = f->tree.root;
     if (!root || root->kind != YAML_MAP)
         return yamltree_fail(&f->tree, root, e,
@@ -526,6 +527,7 @@ enum err casefile_read(struct casefile *f, struct errinfo *e)
     TRY(casefile_keys(f, root, keys, e));
     TRY(names_read(f, e));
     TRY(members_read(f, "parameters", param_read, e));
+    TRY(casefile_read_like(f, e));
     TRY(members_read(f, "tensors", tensor_read, e));
     TRY(modes_read(f, yamlnode_get(root, "modes"), e));
     TRY(suites_read(f, yamlnode_get(root, "suites"), e));

@@ -175,7 +175,7 @@ enum err casekernel_check(const struct caselist *list, const struct backend *b, 
         struct casekernel k;
         struct casekernel_triton triton = {0};
         struct code code = {0};
-        if (!id->family->file)
+        if (!id->family->file || id->family->file->library)
             continue;
         TRY(casekernel_describe(id, b, &k, e));
         if (!k.binary)

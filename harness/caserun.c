@@ -10,15 +10,13 @@
 
 #include "caseid.h"
 #include "caserunagain.h"
+#include "caseruncall.h"
 #include "casekernel.h"
 #include "child.h"
 #include "codestore.h"
 #include "poison.h"
 
-static void phase_set(struct caserun *r, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-
-static void phase_set(struct caserun *r, const char *format, ...)
+void caserun_phase(struct caserun *r, const char *format, ...)
 {
     va_list ap;
     va_start(ap, format);
@@ -76,7 +74,7 @@ enum err caserun_make(struct caserun *r, int i, bool other_poison, struct errinf
 static bool make_inputs(struct caserun *r)
 {
     struct errinfo e = {0};
-    phase_set(r, "making the inputs");
+    caserun_phase(r, "making the inputs");
     enum err err = r->id->family->plan(r->id, &r->plan, &e);
     if (!err)
         err = case_input_digest(r->id, &r->plan, r->result->c.input_digest, &e);
@@ -95,7 +93,7 @@ static bool take_code(struct caserun *r)
     const struct code *code = NULL;
     struct record_case *c = &r->result->c;
     struct backend_error e = {0};
-    phase_set(r, "getting the code of %s", code_name(r->id));
+    caserun_phase(r, "getting the code of %s", code_name(r->id));
     c->status = casecode_get(r->place->code, r->id, &r->plan, &code, c->reason, sizeof c->reason);
     if (code) {
         snprintf(c->compiler, sizeof c->compiler, "%s", code->version);
@@ -105,7 +103,7 @@ static bool take_code(struct caserun *r)
     if (c->status)
         return false;
     bytes_digest(code->bytes, code->size, c->code_digest);
-    phase_set(r, "loading the code of %s", code_name(r->id));
+    caserun_phase(r, "loading the code of %s", code_name(r->id));
     enum backend_status s =
         r->place->backend->load(r->place->device, code->bytes, code->size, &e);
     return s ? device_fail(r, s, "loading the code", &e) : true;
@@ -125,7 +123,7 @@ static bool buffer_put(struct caserun *r, int i)
     if (!image)
         return caserun_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
                         r->plan.tensor[i].name);
-    memset(image, POISON_BYTE, whole);
+    memset(image, r->guard, whole);
     memcpy(image + POISON_GUARD_BYTES, r->tensor[i].data, p->size);
     enum backend_status s = b->alloc(r->place->device, whole, &p->base, &e);
     p->address = p->base + POISON_GUARD_BYTES;
@@ -181,7 +179,7 @@ static bool launch_one(struct caserun *r, const struct case_launch *l)
     memcpy(q.block, l->block, sizeof q.block);
     for (int i = 0; i < l->n_arg; i++)
         arg_make(r, &l->arg[i], &value[i], &arg[i]);
-    phase_set(r, "running the kernel %s", l->entry);
+    caserun_phase(r, "running the kernel %s", l->entry);
     enum backend_status s = r->place->backend->launch(r->place->device, &q, &e);
     return s ? device_fail(r, s, l->entry, &e) : true;
 }
@@ -219,11 +217,11 @@ static bool launch_all(struct caserun *r)
 /* --- after -----------------------------------------------------------------------------------
  */
 
-static int64_t guard_count(const char *guard)
+static int64_t guard_count(const struct caserun *r, const char *guard)
 {
     int64_t changed = 0;
     for (int i = 0; i < POISON_GUARD_BYTES; i++)
-        changed += (unsigned char)guard[i] != POISON_BYTE;
+        changed += (unsigned char)guard[i] != r->guard;
     return changed;
 }
 
@@ -271,7 +269,7 @@ static bool buffer_take(struct caserun *r, int i)
     bool good = s ? device_fail(r, s, r->plan.tensor[i].name, &e) : true;
     if (good) {
         char *now = image + POISON_GUARD_BYTES;
-        int64_t before = guard_count(image), after = guard_count(now + p->size);
+        int64_t before = guard_count(r, image), after = guard_count(r, now + p->size);
         if (r->plan.tensor[i].role == TENSOR_IN)
             good = input_check(r, i, now, before, after);
         else
@@ -294,13 +292,14 @@ static void output_give(struct caserun *r, int i)
 
 bool caserun_on_device(struct caserun *r)
 {
-    phase_set(r, "filling the device's memory");
+    caserun_phase(r, "filling the device's memory");
     for (int i = 0; i < r->plan.n_tensor; i++)
         if (!buffer_put(r, i))
             return false;
-    if (!launch_all(r))
+    bool library = r->id->family->file && r->id->family->file->library;
+    if (library ? !caserun_calls(r) : !launch_all(r))
         return false;
-    phase_set(r, "reading the results");
+    caserun_phase(r, "reading the results");
     for (int i = 0; i < r->plan.n_tensor; i++)
         if (!buffer_take(r, i))
             return false;
@@ -325,7 +324,8 @@ void caserun_describe(const struct case_id *id, struct record_case *ret_case)
 static bool run_steps(struct caserun *r)
 {
     int64_t *unwritten = &r->result->c.unwritten;
-    if (!make_inputs(r) || !take_code(r) || !caserun_on_device(r))
+    bool library = r->id->family->file && r->id->family->file->library;
+    if (!make_inputs(r) || !(library ? caserun_library(r) : take_code(r)) || !caserun_on_device(r))
         return false;
     for (int i = 0; i < r->plan.n_tensor; i++)
         if (r->plan.tensor[i].role != TENSOR_IN)
@@ -336,7 +336,7 @@ static bool run_steps(struct caserun *r)
 void caserun_do(const struct caserun_place *p, const struct case_id *id,
                 struct caserun_result *ret_result)
 {
-    struct caserun r = {.place = p, .id = id, .result = ret_result};
+    struct caserun r = {.place = p, .id = id, .result = ret_result, .guard = POISON_BYTE};
     memset(ret_result, 0, sizeof *ret_result);
     caserun_describe(id, &ret_result->c);
     double start = child_clock();
@@ -346,7 +346,7 @@ void caserun_do(const struct caserun_place *p, const struct case_id *id,
         p->backend->release(p->device);
     for (int i = 0; i < CASE_TENSOR_MAX; i++)
         tensor_release(&r.tensor[i]);
-    phase_set(&r, "being idle");
+    caserun_phase(&r, "being idle");
 }
 
 void caserun_release(struct caserun_result *r)

@@ -17,6 +17,8 @@ struct caserun_trace {
     int64_t element;
 };
 
+struct caserun_once;
+
 struct caserun_place {
     const struct backend *backend;
     struct device *device;
@@ -26,6 +28,7 @@ struct caserun_place {
     char *phase;
     int repeats; /* how often the case runs; 0: once */
     struct caserun_trace trace;
+    struct caserun_once **once; /* what libraries' calls made once have given: a list */
     const struct tensor *const *input; /* by plan tensor, instead of what the id makes; NULL: none */
 };
 

@@ -13,6 +13,7 @@ static bool run_again(struct caserun *r, bool other_poison)
 {
     struct errinfo e = {0};
     r->place->backend->release(r->place->device);
+    r->guard = other_poison ? POISON_OTHER_BYTE : POISON_BYTE;
     for (int i = 0; i < r->plan.n_tensor; i++) {
         if (r->plan.tensor[i].role == TENSOR_IN)
             continue;

@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_CASERUNAGAIN_H
 #define GPUPARITY_CASERUNAGAIN_H
 
+#include "caselibrary.h"
 #include "caserun.h"
 
 /* Private to caserun: a case under way, and what is learnt by running it again. */
@@ -20,11 +21,17 @@ struct caserun {
     struct tensor tensor[CASE_TENSOR_MAX]; /* owned; what the device starts with */
     struct caserun_buffer buffer[CASE_TENSOR_MAX];
     struct caserun_result *result;
+    struct caselibrary library; /* of a case file that has one */
+    unsigned char guard;        /* what lies around tensors, in every byte */
 };
 
 /* Ends the case with that status; returns false. */
 bool caserun_fail(struct caserun *r, enum record_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Says what is being done, should this process die. */
+void caserun_phase(struct caserun *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* What the device starts with as tensor i; outputs hold the poison, or another pattern. */
 enum err caserun_make(struct caserun *r, int i, bool other_poison, struct errinfo *e);

@@ -236,7 +236,7 @@ enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e)
     static const char *const actions[] = {"code", "check", "accept", "add"};
     const struct backend *b = o->backend ? backend_find(o->backend) : NULL;
     char hint[NEAREST_HINT_MAX];
-    if (o->backend && !b)
+    if (o->backend && (!b || b == &backend_host))
         return unknown_backend(o->backend, e);
     if (o->n_word == 1 && !strcmp(o->word[0], "check"))
         return golden_check(b, ret_exit, e);

@@ -22,7 +22,7 @@ static enum err parse_failed(const char *text, struct errinfo *e)
     const char *names[16];
     char made[16][32];
     int count = 0;
-    for (int i = 0; backends[i] && count + 3 <= 16; i++)
+    for (int i = 0; backends[i] && count + 4 <= 16; i++)
         for (int form = 0; form < 3; form++) {
             static const char *const ending[] = {"", "-sim", ":0"};
             snprintf(made[count], sizeof made[count], "%s%s", backends[i]->name, ending[form]);
@@ -35,8 +35,9 @@ static enum err parse_failed(const char *text, struct errinfo *e)
         snprintf(list + used, sizeof list - used, "%s%s, %s:N, %s-sim", i ? ", " : "",
                  backends[i]->name, backends[i]->name, backends[i]->name);
     }
+    names[count++] = backend_host.name;
     const char *near = nearest_name(text, names, count);
-    return err_set(e, ERR_USAGE, "unknown device '%s': valid are %s%s%s%s", text, list,
+    return err_set(e, ERR_USAGE, "unknown device '%s': valid are %s, host%s%s%s", text, list,
                    near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -72,6 +73,10 @@ enum err device_parse(const char *text, struct device_choice *ret_choice, struct
             return ERR_OK;
         }
     }
+    if (!strcmp(text, backend_host.name)) {
+        *ret_choice = (struct device_choice){.backend = &backend_host, .kind = DEVICE_CHOICE_REAL};
+        return ERR_OK;
+    }
     return parse_failed(text, e);
 }
 
@@ -97,7 +102,9 @@ enum err device_parse_list(const char *text, int room, struct device_choice *ret
 
 void device_print(const struct device_choice *choice, char *ret_text)
 {
-    if (choice->kind == DEVICE_CHOICE_SIMULATED)
+    if (choice->backend == &backend_host)
+        snprintf(ret_text, 32, "%s", choice->backend->name);
+    else if (choice->kind == DEVICE_CHOICE_SIMULATED)
         snprintf(ret_text, 32, "%s-sim", choice->backend->name);
     else
         snprintf(ret_text, 32, "%s:%d", choice->backend->name, choice->index);

@@ -6,7 +6,8 @@
 #include "err.h"
 
 /* Where a case runs, as the user says it: cuda, hip (the real card if there is one, else the
- * simulated one), cuda:N, hip:N (that real card), cuda-sim, hip-sim. */
+ * simulated one), cuda:N, hip:N (that real card), cuda-sim, hip-sim; or host, the processor, for
+ * libraries of case files. */
 struct device_choice {
     const struct backend *backend;
     enum { DEVICE_CHOICE_ANY, DEVICE_CHOICE_REAL, DEVICE_CHOICE_SIMULATED } kind;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "casekernel.h"
+#include "caselibrary.h"
 #include "runinfo.h"
 #include "worker.h"
 
@@ -258,6 +259,7 @@ static enum err run_all(struct run *r, int *ret_run, struct errinfo *e)
     TRY(first_worker(r, e));
     const struct device_info *d = &r->worker[0].info;
     TRY(casekernel_check(r->list, r->device->backend, d->arch, !d->simulated, e));
+    TRY(caselibrary_check(r->list, r->device->backend, e));
     runinfo_fill(r->device, &r->worker[0].info, r->options->shard, r->options->shards, &info);
     if (r->options->split) {
         size_t used = strlen(info.shard);

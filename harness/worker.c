@@ -73,12 +73,14 @@ static int process_main(void *context)
     snprintf(code.device_arch, sizeof code.device_arch, "%s", info.arch);
     if (s->known)
         casecode_put(&code, s->known_id, s->known);
+    struct caserun_once *once = NULL;
     struct caserun_place place = {.backend = s->device->backend,
                                   .device = d,
                                   .code = &code,
                                   .phase = p->phase,
                                   .repeats = s->repeats,
                                   .trace = s->trace,
+                                  .once = &once,
                                   .input = s->input};
     bool good = workerlink_send_ready(p->socket, &info);
     while (good && workerlink_receive_place(p->socket, &which))

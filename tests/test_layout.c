@@ -102,7 +102,7 @@ static bool generated(const char *name)
 static void backend_rule(const char *path, int line, const char *name)
 {
     static const char *const folders[] = {"backends",     "backends/sim",     "backends/cuda",
-                                          "backends/hip", "backends/cuda/sim", "backends/hip/sim"};
+                                          "backends/hip", "backends/host", "backends/cuda/sim", "backends/hip/sim"};
     if (generated(name))
         return;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)

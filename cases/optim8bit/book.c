@@ -107,6 +107,25 @@ int book_table(const struct book *b, float *ret_float)
     return b->count + edges;
 }
 
+int book_table_place(const struct book *b, float y)
+{
+    volatile float above = y + 1, scaled = above * 32767.5f, shifted = scaled + 0.5f;
+    double at = floor((double)shifted);
+    if (isnan(y))
+        return 0;
+    at = at < 0 ? 0 : at > 65535 ? 65535 : at;
+    double number = at * 2 / 65535 - 1;
+    int low = 0, high = b->count - 1; /* how many boundaries lie below it */
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if ((double)b->edge[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 int book_code(const struct book *b, int place)
 {
     if (b->kind != BOOK_FP4)

@@ -38,6 +38,9 @@ int book_table(const struct book *b, float *ret_float);
 
 /* The place of y by the rule above. NaN: the place of code 0. */
 int book_place(const struct book *b, float y);
+/* The same by the rule of bitsandbytes' library for processors, for 8-bit books: y is rounded to one
+ * of 65536 numbers, spaced evenly from -1 to 1, and that one's place is taken, a tie the lower. */
+int book_table_place(const struct book *b, float y);
 int book_code(const struct book *b, int place);
 float book_value(const struct book *b, int place);
 

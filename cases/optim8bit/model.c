@@ -79,6 +79,8 @@ static int way_place(const struct subject *s, float y)
         return tie ? below : place;
     case WAY_CUT:
         return below;
+    case WAY_TABLE:
+        return book_table_place(s->b, y);
     case WAY_LINEAR:
         return (int)fmaxf(0, fminf(255, nearbyintf(y * 128) + 127));
     default:
@@ -119,7 +121,7 @@ static bool quantize_model(const struct case_id *id, const struct case_plan *pla
     struct book b;
     book_make(book_of(id), &b);
     struct subject s = {.b = &b, .way = way, .known = -1};
-    if ((b.bits == 4 && (way == WAY_LINEAR || way == WAY_TIE_UP || way == WAY_TIE_DOWN)) ||
+    if ((b.bits == 4 && (way == WAY_LINEAR || way == WAY_TABLE || way == WAY_TIE_UP || way == WAY_TIE_DOWN)) ||
         (b.bits == 8 && way == WAY_NIBBLES))
         return false;
     s.x = input[walk_find(plan, "x")];

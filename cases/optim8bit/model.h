@@ -13,6 +13,7 @@ enum way {
     WAY_TIE_UP,
     WAY_TIE_DOWN,
     WAY_CUT,
+    WAY_TABLE,
     WAY_HALF,
     WAY_DOUBLE,
     WAY_SWAP,

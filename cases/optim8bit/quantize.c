@@ -28,7 +28,7 @@ static enum dtype code_dtype(enum book_kind k)
 struct shape {
     int64_t n, block, blocks;
     enum book_kind kind;
-    bool packed;
+    bool packed, table;
 };
 
 static struct shape shape_of(const struct case_id *id)
@@ -37,6 +37,7 @@ static struct shape shape_of(const struct case_id *id)
         .n = id->value[P_N].i, .block = id->value[P_BLOCK].i, .kind = book_of(id)};
     s.blocks = (s.n + s.block - 1) / s.block;
     s.packed = is_packed(s.kind);
+    s.table = !strcmp(id->variant->name, "table");
     return s;
 }
 
@@ -85,6 +86,8 @@ enum err quantize_plan(const struct case_id *id, struct case_plan *p, struct err
     if (s.block & (s.block - 1))
         return err_set(e, ERR_USAGE, "block=%lld: blocks are powers of two from 32 to 4096",
                        (long long)s.block);
+    if (s.table && s.packed)
+        return err_set(e, ERR_USAGE, "optim8bit/table is for books of 8 bits");
     bool fault = !strncmp(id->variant->name, "fault_", 6);
     bool nibbles = !strcmp(id->variant->name, "fault_nibbles");
     if (fault && (nibbles ? s.kind != BOOK_NF4 : s.packed))
@@ -154,12 +157,13 @@ struct scale {
     float absmax, reciprocal;
     float second; /* the largest magnitude but one */
     bool judged;  /* the mode's division is defined for it */
+    bool table;   /* codes come out of a table */
 };
 
 static struct scale scale_of(const struct freedom *f, const struct shape *s,
                              const struct tensor *x, int64_t block)
 {
-    struct scale c = {.absmax = -FLT_MAX, .second = -FLT_MAX};
+    struct scale c = {.absmax = -FLT_MAX, .second = -FLT_MAX, .table = s->table};
     int64_t last = (block + 1) * s->block < s->n ? (block + 1) * s->block : s->n;
     for (int64_t i = block * s->block; i < last; i++) {
         float v = fabsf((float)tensor_value(x, i));
@@ -180,6 +184,8 @@ static struct code_pair pair_of(const struct freedom *f, const struct book *b,
 {
     x = flushed(f, x);
     float y = flushed(f, x * c->reciprocal);
+    if (c->table)
+        return (struct code_pair){book_table_place(b, y), -1};
     struct code_pair p = {book_place(b, y), -1};
     double exact = (double)x / (double)c->absmax;
     if (!f->exact && isfinite(exact))
