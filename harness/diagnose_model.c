@@ -2,6 +2,7 @@
 #include "diagnose.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -117,9 +118,13 @@ void diagnose_models_bits(struct suspect *s)
     if (!suspect_fit(s) || s->equal < 0.7)
         return;
     const struct case_model *m = &s->in->id->family->models[s->model];
-    claim_add(s->o, m->cause, s->side, s->equal,
-              "%s gives exactly these bits in %.1f %% of the wrong elements", m->name,
-              100 * s->equal);
+    char more[80] = "";
+    if (s->variance > s->equal)
+        snprintf(more, sizeof more, " and explains %.1f %% of the error's variance",
+                 100 * s->variance);
+    claim_add(s->o, m->cause, s->side, fmax(s->equal, s->variance),
+              "%s gives exactly these bits in %.1f %% of the wrong elements%s", m->name,
+              100 * s->equal, more);
 }
 
 void diagnose_models_errors(struct suspect *s)

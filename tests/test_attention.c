@@ -52,11 +52,40 @@ static double at4(const struct tensor *t, int64_t b, int64_t h, int64_t i, int64
     return tensor_value(t, ((b * t->dim[1] + h) * t->dim[2] + i) * t->dim[3] + c);
 }
 
+/* Where sequence b starts, by its table. */
+static int64_t start_of(const struct scene *s, const char *table, int64_t b)
+{
+    for (int i = 0; i < s->plan.n_tensor; i++)
+        if (!strcmp(s->plan.tensor[i].name, table))
+            return (int64_t)tensor_value(s->at[i], b);
+    return -1; /* sequences of one length */
+}
+
+static int64_t queries_of(const struct scene *s, int64_t b)
+{
+    int64_t start = start_of(s, "starts_q", b);
+    return start < 0 ? s->a.queries : start_of(s, "starts_q", b + 1) - start;
+}
+
+static int64_t keys_of(const struct scene *s, int64_t b)
+{
+    int64_t start = start_of(s, "starts_k", b);
+    return start < 0 ? s->a.keys : start_of(s, "starts_k", b + 1) - start;
+}
+
+static int64_t row_of(const struct scene *s, int64_t b, int64_t h, int64_t i)
+{
+    int64_t start = start_of(s, "starts_q", b);
+    return start < 0 ? (b * s->a.heads + h) * s->a.queries + i : (start + i) * s->a.heads + h;
+}
+
 /* Element c of key j, through the table if there is one. */
 static double key_value(const struct scene *s, int which, int64_t b, int64_t h, int64_t j,
                         int64_t c)
 {
-    int64_t page = s->a.page;
+    int64_t page = s->a.page, start = start_of(s, "starts_k", b);
+    if (start >= 0)
+        return tensor_value(s->at[which], ((start + j) * s->a.kv_heads + h) * s->a.d + c);
     if (!page)
         return at4(s->at[which], b, h, j, c);
     const struct tensor *table = s->at[ATTENTION_PART_LSE + 1];
@@ -78,15 +107,13 @@ static double kept(const struct scene *s, int64_t row, int64_t j)
 }
 
 /* Written apart from attention_visible, from the words of the help. */
-static bool is_visible(const struct scene *s, int64_t i, int64_t j)
+static bool is_visible(const struct scene *s, int64_t b, int64_t i, int64_t j)
 {
     const union param_value *v = s->id.value;
     const struct family *f = s->id.family;
     int64_t mask = v[family_param_find(f, "mask")].i,
             window = v[family_param_find(f, "window")].i;
-    int64_t queries = v[family_param_find(f, "queries")].i;
-    int64_t keys = v[family_param_find(f, "keys")].i;
-    int64_t back = mask == 2 ? i - j - queries + keys : i - j; /* keys back from the diagonal */
+    int64_t back = mask == 2 ? i - j - queries_of(s, b) + keys_of(s, b) : i - j; /* keys back from the diagonal */
     return mask == 0 || (back >= 0 && (!window || back < window));
 }
 
@@ -106,7 +133,7 @@ static void exact_score(struct exact *m, const struct scene *s, int64_t b, int64
     int64_t kv = h * a->kv_heads / a->heads;
     mpfr_set_zero(m->t, 1);
     for (int64_t l = 0; l < a->d; l++) {
-        mpfr_set_d(m->x, at4(s->at[0], b, h, i, l), MPFR_RNDN);
+        mpfr_set_d(m->x, tensor_value(s->at[0], row_of(s, b, h, i) * a->d + l), MPFR_RNDN);
         mpfr_mul_d(m->x, m->x, key_value(s, 1, b, kv, j, l), MPFR_RNDN);
         mpfr_add(m->t, m->t, m->x, MPFR_RNDN);
     }
@@ -118,7 +145,7 @@ static void exact_score(struct exact *m, const struct scene *s, int64_t b, int64
     }
     if (a->alibi) {
         mpfr_set_d(m->x, tensor_value(s->at[attention_slopes(a)], h), MPFR_RNDN);
-        mpfr_mul_si(m->x, m->x, labs((long)(i - j + a->keys - a->queries)), MPFR_RNDN);
+        mpfr_mul_si(m->x, m->x, labs((long)(i - j + keys_of(s, b) - queries_of(s, b))), MPFR_RNDN);
         mpfr_sub(m->t, m->t, m->x, MPFR_RNDN);
     }
 }
@@ -133,14 +160,14 @@ static double off(mpfr_t exact, double value, double tail)
 static void exact_row(struct exact *m, const struct scene *s, int64_t b, int64_t h, int64_t i)
 {
     const struct attention *a = &s->a;
-    int64_t row = (b * a->heads + h) * a->queries + i, seen = 0;
+    int64_t row = row_of(s, b, h, i), seen = 0;
     for (int64_t c = 0; c<a->d; c += a->d> 3 ? 3 : 1) {
         int64_t at = row * a->d + c;
         mpfr_set_zero(m->top, 1);
         mpfr_set_zero(m->sum, 1);
         seen = 0;
-        for (int64_t j = 0; j < a->keys; j++) {
-            if (!is_visible(s, i, j))
+        for (int64_t j = 0; j < keys_of(s, b); j++) {
+            if (!is_visible(s, b, i, j))
                 continue;
             seen++;
             exact_score(m, s, b, h, i, j);
@@ -185,6 +212,8 @@ START_TEST(references_equal_mpfr)
         "attention/dropout:queries=5,keys=20,d=4,drop=0.4,rounds=7",
         "attention/"
         "dropout:dtype=bf16,heads=2,kvheads=1,queries=6,keys=20,d=4,mask=bottom,seed=3",
+        "attention/varlen:batch=6,queries=5,keys=9,d=4,mask=bottom,window=4",
+        "attention/varlen:dtype=bf16,batch=4,heads=4,kvheads=2,queries=6,keys=8,d=3,alibi=1",
     };
     struct scene s;
     struct exact m;
@@ -192,7 +221,7 @@ START_TEST(references_equal_mpfr)
     mpfr_inits2(BITS, m.t, m.x, m.top, m.sum, (mpfr_ptr)0);
     for (int64_t b = 0; b < s.a.batch; b++)
         for (int64_t h = 0; h < s.a.heads; h++)
-            for (int64_t i = 0; i < s.a.queries; i++)
+            for (int64_t i = 0; i < queries_of(&s, b); i++)
                 exact_row(&m, &s, b, h, i);
     mpfr_clears(m.t, m.x, m.top, m.sum, (mpfr_ptr)0);
     scene_release(&s);
@@ -247,7 +276,7 @@ static void play_scores(struct played *p)
     int64_t b = p->z / a->heads, h = p->z % a->heads;
     p->n = 0;
     for (int64_t j = 0; j < a->keys; j++) {
-        if (!is_visible(s, p->i, j))
+        if (!is_visible(s, b, p->i, j))
             continue;
         float dot = 0;
         for (int64_t l = 0; l < a->d; l++)
@@ -473,6 +502,24 @@ START_TEST(legal_arithmetic_stays_inside)
 }
 END_TEST
 
+/* One sequence with one head lies in memory as flash has it. */
+START_TEST(one_sequence_has_the_bounds_of_flash)
+{
+    struct scene one, flash;
+    scene_init(&one, "attention/varlen:dtype=bf16,heads=1,queries=19,keys=37,d=20,mask=bottom");
+    scene_init(&flash, "attention/flash:dtype=bf16,heads=1,queries=19,keys=37,d=20,mask=bottom");
+    ck_assert_int_eq(one.o.count, flash.o.count);
+    ck_assert_mem_eq(one.input[0].data, flash.input[0].data, tensor_bytes(&flash.input[0]));
+    for (int64_t i = 0; i < flash.o.count; i++)
+        ck_assert(one.o.value[i] == flash.o.value[i] && one.o.bound[i] == flash.o.bound[i]);
+    for (int64_t i = 0; i < flash.lse.count; i++)
+        ck_assert(one.lse.value[i] == flash.lse.value[i] &&
+                  one.lse.bound[i] == flash.lse.bound[i]);
+    scene_release(&one);
+    scene_release(&flash);
+}
+END_TEST
+
 /* --- the case --------------------------------------------------------------------------------
  */
 
@@ -487,6 +534,7 @@ START_TEST(bad_parameters_are_explained)
         {"attention/fault_mask:d=100", "d up to 64"},
         {"attention/flash:page=16", "only attention/split"},
         {"attention/split:page=16,dist=special", "leave one out"},
+        {"attention/varlen:dist=special", "take attention/flash"},
     };
     struct case_id id;
     struct case_plan plan;
@@ -558,10 +606,11 @@ int main(void)
 {
     Suite *s = suite_create("attention");
     TCase *c = tcase_create("attention");
-    tcase_add_loop_test(c, references_equal_mpfr, 0, 13);
+    tcase_add_loop_test(c, references_equal_mpfr, 0, 15);
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0,
                         sizeof simulated / sizeof simulated[0]);
-    tcase_add_loop_test(c, bad_parameters_are_explained, 0, 6);
+    tcase_add_test(c, one_sequence_has_the_bounds_of_flash);
+    tcase_add_loop_test(c, bad_parameters_are_explained, 0, 7);
     tcase_add_test(c, slopes_are_those_of_alibi);
     tcase_add_test(c, masks_are_those_of_philox);
     tcase_add_test(c, special_values_reach_who_sees_them);

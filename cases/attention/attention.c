@@ -40,8 +40,8 @@ static const struct param params[] = {
     [HEADS] = {"heads", "query heads", PARAM_INT, 1, 256, NULL, "2", true},
     [KV_HEADS] = {"kvheads", "heads of K and V, shared in groups; 0: as many as query heads",
                   PARAM_INT, 0, 256, NULL, "0", true},
-    [QUERIES] = {"queries", "rows of Q", PARAM_INT, 1, 1 << 16, NULL, "64", false},
-    [KEYS] = {"keys", "rows of K and V", PARAM_INT, 1, 1 << 16, NULL, "64", false},
+    [QUERIES] = {"queries", "rows of Q (varlen: of the longest sequence)", PARAM_INT, 1, 1 << 16, NULL, "64", false},
+    [KEYS] = {"keys", "rows of K and V (varlen: of the longest sequence)", PARAM_INT, 1, 1 << 16, NULL, "64", false},
     [D] = {"d", "length of a head's vectors", PARAM_INT, 1, 128, NULL, "64", false},
     [MASK] = {"mask", "none; causal from the top left; causal to the bottom right", PARAM_WORD,
               0, 0, mask_words, "none", true},
@@ -98,7 +98,8 @@ void attention_decode(const struct case_id *id, struct attention *ret_attention)
                           .page = v[PAGE].i,
                           .high = v[KEYS].i,
                           .mode = id->mode};
-    int64_t shift = v[MASK].i == MASK_BOTTOM ? a.diagonal : 0;
+    a.bottom = v[MASK].i == MASK_BOTTOM && a.kind == ATTENTION_VARLEN;
+    int64_t shift = v[MASK].i == MASK_BOTTOM && !a.bottom ? a.diagonal : 0;
     a.last = v[MASK].i == MASK_NONE ? ATTENTION_OPEN : shift + 1;
     a.first = v[WINDOW].i ? shift + 1 - v[WINDOW].i : -ATTENTION_OPEN;
     if (a.scale == 0)
@@ -117,26 +118,6 @@ void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from, 
 {
     *ret_from = i + a->first > a->low ? i + a->first : a->low;
     *ret_to = i + a->last < a->high ? i + a->last : a->high;
-}
-
-int attention_table(const struct attention *a)
-{
-    return a->kind == ATTENTION_FLASH ? ATTENTION_LSE + 1 : ATTENTION_P + 1;
-}
-
-int attention_slopes(const struct attention *a)
-{
-    return attention_table(a) + (a->page > 0);
-}
-
-int64_t attention_key_row(const struct attention *a, const struct tensor *const *input,
-                          int64_t b, int64_t head, int64_t key)
-{
-    if (!a->page)
-        return (b * a->kv_heads + head) * a->keys + key;
-    int64_t page =
-        (int64_t)tensor_bits(input[attention_table(a)], b * a->pages + key / a->page);
-    return (page * a->kv_heads + head) * a->page + key % a->page;
 }
 
 static enum err attention_check(const struct case_id *id, const struct attention *a,
@@ -163,6 +144,10 @@ static enum err attention_check(const struct case_id *id, const struct attention
             "page=%lld with dist=special: special values are placed by key, which pages "
             "hide; leave one out",
             (long long)a->page);
+    if (a->kind == ATTENTION_VARLEN && id->dist == DIST_SPECIAL)
+        return err_set(e, ERR_USAGE,
+                       "dist=special with attention/%s: special values are placed by key of "
+                       "sequences of one length; take attention/flash", id->variant->name);
     if (a->rounds != 7 && a->rounds != 10)
         return err_set(e, ERR_USAGE, "rounds=%d: Philox has 7 or 10 rounds here", a->rounds);
     if (a->kind >= ATTENTION_BACKWARD &&

@@ -16,7 +16,12 @@
  *                             f32, joined by their weights; K and V may lie in pages of `page`
  *                             keys, [pages][kv heads][page][d], found through a table
  *
- * The fault_ entries are flash (average, next: split) with a planted fault each, which acts on HIP only:
+ *   varlen                    flash over sequences of any length: Q, O [tokens][heads][d], K, V
+ *                             [tokens][kv heads][d], the log-sum-exp [tokens][heads]; sequence b has the
+ *                             queries starts_q[b] to starts_q[b + 1] - 1, keys likewise; with `bottom`,
+ *                             first and last count from each sequence's own diagonal
+ *
+ * The fault_ entries are flash (average, next: split; start, longest: varlen) with a planted fault each, which acts on HIP only:
  *   mask        every row sees one key more
  *   corner      the diagonal starts at the top left instead of ending at the bottom right
  *   scale       the scale is left out
@@ -27,11 +32,13 @@
  *   head        query heads take turns at the kv heads instead of sharing in groups
  *   base        the log-sum-exp is a logarithm to base 2
  *   average     ranges are averaged without weights
- *   next        each page is taken from the table's next entry */
+ *   next        each page is taken from the table's next entry
+ *   start       sequences but the first start one key early
+ *   longest     the diagonal is that of the longest queries and keys */
 
 enum { TILE = 16 };
 enum fault { NONE, MASK, CORNER, SCALE, RESCALE, ACCUMULATE,
-             NARROW, TAIL, HEAD, BASE, AVERAGE, NEXT };
+             NARROW, TAIL, HEAD, BASE, AVERAGE, NEXT, START, LONGEST };
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {
@@ -174,15 +181,26 @@ DEVICE void row_load(f32 (*tile)[D + 1], const typename F::stored *x, bool there
         tile[THREAD_Y][c] = there && c < d ? F::widen(x[c]) : 0.0f;
 }
 
-/* Where K and V lie: one after the other, or in pages. */
+/* Where sequences lie: in rows of one length each, K and V perhaps in pages; or packed. */
 struct store {
     const i32 *table; /* [batch][pages], or null */
     i32 page, pages;
+    bool packed;
+    i32 query, key; /* packed: the first of each */
 };
+
+DEVICE i64 query_row(const shape &s, const store &at, i32 i)
+{
+    if (at.packed)
+        return ((i64)at.query + i) * s.heads + BLOCK_Z % s.heads;
+    return (i64)BLOCK_Z * s.queries + i;
+}
 
 template <i32 K> DEVICE i64 key_row(const shape &s, const store &at, i32 key)
 {
     i32 plane = kv_head<K>(s, BLOCK_Z);
+    if (at.packed)
+        return ((i64)at.key + key) * s.kv_heads + plane % s.kv_heads;
     if (!at.table)
         return (i64)plane * s.keys + key;
     i32 b = plane / s.kv_heads, entry = key / at.page;
@@ -190,6 +208,25 @@ template <i32 K> DEVICE i64 key_row(const shape &s, const store &at, i32 key)
         entry = (entry + 1) % at.pages;
     i64 page = at.table[b * at.pages + entry];
     return (page * s.kv_heads + plane % s.kv_heads) * at.page + key % at.page;
+}
+
+/* The block's sequence; `s` becomes its shape. */
+template <i32 K>
+DEVICE store sequence(shape &s, const i32 *starts_q, const i32 *starts_k, i32 bottom)
+{
+    i32 b = BLOCK_Z / s.heads;
+    store at = {0, 0, 0, true, starts_q[b], starts_k[b]};
+    s.queries = starts_q[b + 1] - at.query;
+    s.keys = starts_k[b + 1] - at.key;
+    if (!acts<K>(LONGEST))
+        s.diagonal = s.keys - s.queries;
+    if (bottom) {
+        s.first += s.diagonal;
+        s.last += s.diagonal;
+    }
+    if (acts<K>(START) && b > 0)
+        at.key--;
+    return at;
 }
 
 /* The weight as the product with V takes it. */
@@ -215,7 +252,7 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
     }
     if (acts<K>(SCALE))
         s.scale = 1.0f;
-    i64 row = (i64)BLOCK_Z * s.queries + i;
+    i64 row = query_row(s, at, i);
     row_load<F, D>(tile.q, q + row * s.d, i < s.queries, s.d);
     high = high < s.keys ? high : s.keys;
     if (acts<K>(TAIL))
@@ -326,7 +363,7 @@ DEVICE void merge(const f32 *part, const f32 *part_lse, typename F::result *o, f
     {                                                                                          \
         SHARED tiles<size> tile;                                                               \
         shape s = SHAPE;                                                                       \
-        store at = {0, 0, 0};                                                                  \
+        store at = {0, 0, 0, false, 0, 0};                                                     \
         flash<format_##format, format_##format, size, kind>(q, k, v, slopes, o, lse, s, at, 0, \
                                                             keys, tile);                       \
     }
@@ -340,11 +377,26 @@ DEVICE void merge(const f32 *part, const f32 *part_lse, typename F::result *o, f
     {                                                                                          \
         SHARED tiles<size> tile;                                                               \
         shape s = SHAPE;                                                                       \
-        store at = {table, page, pages};                                                       \
+        store at = {table, page, pages, false, 0, 0};                                          \
         i32 low = BLOCK_X * chunk;                                                             \
         flash<format_##format, format_f32, size, kind>(                                        \
             q, k, v, slopes, part + BLOCK_X * rows * d, part_lse + BLOCK_X * rows, s, at, low, \
             low + chunk, tile);                                                                \
+    }
+
+#define VARLEN(name, kind, format, size)                                                       \
+    KERNEL(256)                                                                                \
+    name##_##format##_##size(                                                                  \
+        const format_##format::stored *q, const format_##format::stored *k,                    \
+        const format_##format::stored *v, const f32 *slopes, format_##format::result *o,       \
+        f32 *lse, SHAPE_ARGUMENTS, const i32 *starts_q, const i32 *starts_k, i32 bottom)       \
+    {                                                                                          \
+        SHARED tiles<size> tile;                                                               \
+        shape s = SHAPE;                                                                       \
+        store at = sequence<kind>(s, starts_q, starts_k, bottom);                              \
+        if (BLOCK_Y * TILE < s.queries)                                                        \
+            flash<format_##format, format_##format, size, kind>(q, k, v, slopes, o, lse, s,    \
+                                                                at, 0, s.keys, tile);          \
     }
 
 #define MERGE(name, kind, format)                                                              \
@@ -380,6 +432,12 @@ SPLITS(split, NONE, bf16)
 SPLIT(split, NONE, f32, 128)
 SPLIT(split, NONE, f16, 128)
 SPLIT(split, NONE, bf16, 128)
+VARLEN(varlen, NONE, f32, 64)
+VARLEN(varlen, NONE, f16, 64)
+VARLEN(varlen, NONE, bf16, 64)
+VARLEN(varlen, NONE, f32, 128)
+VARLEN(varlen, NONE, f16, 128)
+VARLEN(varlen, NONE, bf16, 128)
 FAULT(mask, MASK)
 FAULT(corner, CORNER)
 FAULT(scale, SCALE)
@@ -393,3 +451,7 @@ SPLITS(fault_average, AVERAGE, f32)
 SPLITS(fault_average, AVERAGE, bf16)
 SPLITS(fault_next, NEXT, f32)
 SPLITS(fault_next, NEXT, bf16)
+VARLEN(fault_start, START, f32, 64)
+VARLEN(fault_start, START, bf16, 64)
+VARLEN(fault_longest, LONGEST, f32, 64)
+VARLEN(fault_longest, LONGEST, bf16, 64)

@@ -9,6 +9,7 @@
  *
  *   attention.c  parameters, variants, who does what
  *   plan.c       tensors and launches
+ *   packed.c     where queries and keys lie
  *   inputs.c     inputs that no distribution makes
  *   dropout.c    which weights are kept
  *   row.c        one query's scores, weights and their errors
@@ -23,6 +24,7 @@ enum attention_kind {
     ATTENTION_STEPS, /* scores, softmax and values, with scores and weights in memory */
     ATTENTION_FLASH, /* online softmax over tiles, weights rounded to V's format before they
                         meet it */
+    ATTENTION_VARLEN, /* flash over sequences of any length, one behind the other */
     ATTENTION_SPLIT, /* flash over ranges of keys, whose results are joined by their weights */
     ATTENTION_BACKWARD, /* gradients, by way of all weights */
     ATTENTION_DROPOUT   /* O with dropped weights, by way of all weights */
@@ -34,6 +36,8 @@ struct attention {
     int64_t batch, heads, kv_heads, queries, keys, d;
     int64_t first, last;  /* row i sees the keys max(0, i + first) to min(keys, i + last) - 1 */
     int64_t diagonal;     /* keys - queries */
+    bool bottom;          /* VARLEN: first and last count from each sequence's diagonal */
+    bool longest;         /* a model: the longest sequence's diagonal is everyone's */
     float scale, softcap; /* softcap 0: none */
     bool alibi;
     enum dtype out; /* of O: dtype; of parts: f32 */
@@ -51,7 +55,8 @@ enum { ATTENTION_TILE = 16, ATTENTION_OPEN = 1 << 28 };
 
 /* Places of the tensors in the plan. STEPS has scores and weights, SPLIT the ranges' O and
  * log-sum-exp. BACKWARD takes dO in O's place, and dP stands in that of the scores, as does
- * DROPOUT's mask. The table (page) and the slopes (alibi) come last. */
+ * DROPOUT's mask. VARLEN has the sequences' starts, [batch + 1] with the end. The table (page)
+ * and the slopes (alibi) come last. */
 enum {
     ATTENTION_Q,
     ATTENTION_K,
@@ -60,6 +65,8 @@ enum {
     ATTENTION_LSE,
     ATTENTION_S,
     ATTENTION_P,
+    ATTENTION_STARTS_Q = ATTENTION_LSE + 1,
+    ATTENTION_STARTS_K,
     ATTENTION_PART = ATTENTION_S,
     ATTENTION_PART_LSE,
     ATTENTION_DO = ATTENTION_O,
@@ -70,13 +77,6 @@ enum {
     ATTENTION_DK,
     ATTENTION_DV
 };
-int attention_table(const struct attention *a);
-int attention_slopes(const struct attention *a);
-
-/* The row of K and V where key `key` of kv head `head` of sequence `b` lies. */
-int64_t attention_key_row(const struct attention *a, const struct tensor *const *input,
-                          int64_t b, int64_t head, int64_t key);
-
 void attention_decode(const struct case_id *id, struct attention *ret_attention);
 
 /* The visible keys of query i that count: [*ret_from, *ret_to), empty when to <= from. */
@@ -85,8 +85,33 @@ void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from,
 
 static inline bool attention_tiled(const struct attention *a)
 {
-    return a->kind == ATTENTION_FLASH || a->kind == ATTENTION_SPLIT;
+    return a->kind == ATTENTION_FLASH || a->kind == ATTENTION_VARLEN ||
+           a->kind == ATTENTION_SPLIT;
 }
+
+/* --- packed.c --------------------------------------------------------------------------------
+ */
+
+/* Queries or keys of sequence b, and of those before it. VARLEN: sequence 0 has the longest of
+ * both, 1 no keys, 2 no queries, the others any number. */
+int64_t attention_length(const struct attention *a, bool keys, int64_t b);
+int64_t attention_start(const struct attention *a, bool keys, int64_t b);
+
+int attention_table(const struct attention *a);
+int attention_slopes(const struct attention *a);
+
+/* The row of K and V where key `key` of kv head `head` of sequence `b` lies. */
+int64_t attention_key_row(const struct attention *a, const struct tensor *const *input,
+                          int64_t b, int64_t head, int64_t key);
+
+/* Query i of head `head` of sequence b, which lies in row `row` of Q and O. */
+struct query {
+    int64_t row, b, head, i;
+};
+
+/* Who lies in that row; and the case as it is for that sequence, its lengths and mask. */
+struct query attention_query(const struct attention *a, const struct tensor *const *input,
+                             int64_t row, struct attention *ret_sequence);
 
 /* --- plan.c ----------------------------------------------------------------------------------
  */
@@ -114,7 +139,7 @@ enum row_kind {
     ROW_NUMBER  /* numbers, and -Inf for keys that get no weight */
 };
 
-/* Query i of plane z = batch * heads + head. Arrays count visible keys from `from`. */
+/* One query. Arrays count visible keys from `from`. */
 struct row {
     enum row_kind kind;
     int64_t from, n;
@@ -140,8 +165,9 @@ void row_release(struct row *r);
 void row_dot(const struct attention *a, const struct tensor *x, int64_t x_at,
              const struct tensor *y, int64_t y_at, struct wide *ret_sum, double *ret_error,
              double *ret_bound, double *ret_last);
-void row_make(const struct attention *a, const struct tensor *const *input, int64_t z,
-              int64_t i, struct row *r);
+/* The query in row `at` of Q. */
+void row_make(const struct attention *a, const struct tensor *const *input, int64_t at,
+              struct row *r);
 
 /* --- bound.c ---------------------------------------------------------------------------------
  */

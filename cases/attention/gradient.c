@@ -77,7 +77,7 @@ static void row_inputs(const struct attention *a, const struct tensor *const *in
 {
     struct row *r = &g->row;
     int64_t b = z / a->heads, head = z % a->heads / (a->heads / a->kv_heads);
-    row_make(a, input, z, i, r);
+    row_make(a, input, z * a->queries + i, r);
     g->unsure |= r->kind != ROW_NUMBER && r->kind != ROW_EMPTY;
     for (int64_t j = r->from; j < r->from + r->n; j++) {
         struct element w = attention_weight(a, r, j);

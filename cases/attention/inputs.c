@@ -21,6 +21,14 @@ static void slopes_fill(struct tensor *t)
     }
 }
 
+static void starts_fill(const struct case_id *id, bool keys, struct tensor *t)
+{
+    struct attention a;
+    attention_decode(id, &a);
+    for (int64_t b = 0; b < t->count; b++)
+        tensor_set_bits(t, b, (uint64_t)attention_start(&a, keys, b));
+}
+
 /* Pages in random order. */
 static void table_fill(const struct case_id *id, struct tensor *t)
 {
@@ -73,6 +81,8 @@ bool attention_fill(const struct case_id *id, const struct case_plan *plan, int 
         slopes_fill(t);
     else if (!strcmp(x->name, "table"))
         table_fill(id, t);
+    else if (!strncmp(x->name, "starts_", 7))
+        starts_fill(id, x->name[7] == 'k', t);
     else if (x->dist == DIST_SPECIAL)
         special_fill(id, x->name, t);
     else

@@ -20,9 +20,10 @@ const struct case_model attention_models[] = {
 
 /* One query under way. Numbers are doubles that hold f32 values, but for WIDE. */
 struct play {
-    struct attention a; /* as changed */
+    struct attention all, a; /* as changed; as it is for the query's sequence */
     enum change change;
     const struct tensor *const *input;
+    struct query q;
     int64_t row, from, n;
     double *t, *v; /* owned; scores and one column of V of the visible keys */
 };
@@ -94,9 +95,15 @@ static bool change_apply(struct attention *a, enum change change)
     switch (change) {
     case CHANGE_KEY_MORE:
     case CHANGE_KEY_LESS:
+        if (!is_causal(a))
+            return false;
         a->last += change == CHANGE_KEY_MORE ? 1 : -1;
-        return is_causal(a);
+        return true;
     case CHANGE_CORNER: {
+        if (a->kind == ATTENTION_VARLEN) {
+            a->bottom = !a->bottom;
+            return is_causal(a);
+        }
         int64_t shift = a->last == 1 ? a->diagonal : 1 - a->last;
         a->last += shift;
         a->first += is_windowed(a) ? shift : 0;
@@ -108,8 +115,10 @@ static bool change_apply(struct attention *a, enum change change)
         return true;
     case CHANGE_WINDOW_MORE:
     case CHANGE_WINDOW_LESS:
+        if (!is_windowed(a))
+            return false;
         a->first += change == CHANGE_WINDOW_MORE ? -1 : 1;
-        return is_windowed(a);
+        return true;
     case CHANGE_NO_CAP:
         return a->softcap != 0;
     case CHANGE_NO_BIAS:
@@ -126,6 +135,11 @@ static bool change_apply(struct attention *a, enum change change)
         a->rounds = rounds;
         return a->kind == ATTENTION_DROPOUT && rounds != declared;
     }
+    case CHANGE_LONGEST:
+        a->longest = true;
+        return a->kind == ATTENTION_VARLEN && (a->bottom || a->alibi);
+    case CHANGE_EARLY:
+        return a->kind == ATTENTION_VARLEN;
     case CHANGE_AVERAGE:
         return a->split > 1;
     case CHANGE_NEXT_PAGE:
@@ -148,22 +162,24 @@ static int64_t keys_left(const struct play *p)
                                           : n;
 }
 
-/* Where key `key` of plane z lies in K and V. */
-static int64_t key_row(const struct play *p, int64_t z, int64_t key)
+/* Where the query's key `key` lies in K and V. */
+static int64_t key_row(const struct play *p, int64_t key)
 {
     const struct attention *a = &p->a;
-    int64_t h = z % a->heads;
+    int64_t h = p->q.head;
     int64_t head =
         p->change == CHANGE_HEAD_TURNS ? h % a->kv_heads : h / (a->heads / a->kv_heads);
     if (p->change == CHANGE_NEXT_PAGE)
         key = (key / a->page + 1) % a->pages * a->page + key % a->page;
-    return attention_key_row(a, p->input, z / a->heads, head, key);
+    if (p->change == CHANGE_EARLY && p->q.b)
+        key--;
+    return attention_key_row(a, p->input, p->q.b, head, key);
 }
 
 /* --- a row -----------------------------------------------------------------------------------
  */
 
-static double score(const struct play *p, double dot, int64_t z, int64_t distance)
+static double score(const struct play *p, double dot, int64_t distance)
 {
     const struct attention *a = &p->a;
     double c = (double)a->softcap;
@@ -171,7 +187,7 @@ static double score(const struct play *p, double dot, int64_t z, int64_t distanc
     if (c != 0 && p->change != CHANGE_NO_CAP)
         t = rounded(p, c * rounded(p, tanh(rounded(p, t / c))));
     if (a->alibi && p->change != CHANGE_NO_BIAS) {
-        double slope = tensor_value(p->input[attention_slopes(a)], z % a->heads);
+        double slope = tensor_value(p->input[attention_slopes(a)], p->q.head);
         t = add(p, t, -slope, (double)(distance < 0 ? -distance : distance));
     }
     return t;
@@ -180,18 +196,19 @@ static double score(const struct play *p, double dot, int64_t z, int64_t distanc
 static void row_scores(struct play *p, int64_t row)
 {
     const struct attention *a = &p->a;
-    int64_t z = row / a->queries, i = row % a->queries, to, keys = keys_left(p);
-    attention_visible(a, i, &p->from, &to);
+    p->q = attention_query(&p->all, p->input, row, &p->a);
+    int64_t to, keys = keys_left(p);
+    attention_visible(a, p->q.i, &p->from, &to);
     to = to < keys ? to : keys;
     p->row = row;
     p->n = to > p->from ? to - p->from : 0;
     for (int64_t j = 0; j < p->n; j++) {
-        int64_t q = row * a->d, k = key_row(p, z, p->from + j) * a->d;
+        int64_t q = row * a->d, k = key_row(p, p->from + j) * a->d;
         double dot = 0;
         for (int64_t l = 0; l < a->d; l++)
             dot = add(p, dot, input_value(p, ATTENTION_Q, q + l),
                       input_value(p, ATTENTION_K, k + l));
-        p->t[j] = score(p, dot, z, i + a->diagonal - (p->from + j));
+        p->t[j] = score(p, dot, p->q.i + a->diagonal - (p->from + j));
     }
 }
 
@@ -199,8 +216,7 @@ static void row_column(struct play *p, int64_t c)
 {
     const struct attention *a = &p->a;
     for (int64_t j = 0; j < p->n; j++)
-        p->v[j] = input_value(p, ATTENTION_V,
-                              key_row(p, p->row / a->queries, p->from + j) * a->d + c);
+        p->v[j] = input_value(p, ATTENTION_V, key_row(p, p->from + j) * a->d + c);
 }
 
 static double weight(const struct play *p, double w)
@@ -318,7 +334,7 @@ static double row_result(const struct play *p, int which)
     if (!p->n)
         return which == ATTENTION_O ? 0 : -INFINITY;
     struct sums s = p->a.kind == ATTENTION_SPLIT   ? row_split(p)
-                    : p->a.kind == ATTENTION_FLASH ? row_flash(p)
+                    : attention_tiled(&p->a)          ? row_flash(p)
                                                    : row_steps(p);
     if (which == ATTENTION_O)
         return s.values;
@@ -346,10 +362,11 @@ bool attention_model(const struct case_id *id, const struct case_plan *plan,
     if (plan->tensor[which].dtype == DTYPE_U8)
         return mask_model(id, (enum change)model, n, index, ret_bits);
     struct play p = {.change = (enum change)model, .input = input, .row = -1};
-    attention_decode(id, &p.a);
+    attention_decode(id, &p.all);
+    p.a = p.all;
     bool lse = which == ATTENTION_LSE;
     if ((which != ATTENTION_O && !lse) || (!lse && p.change == CHANGE_BASE_2) ||
-        !change_apply(&p.a, p.change))
+        !change_apply(&p.all, p.change))
         return false;
     p.t = calloc((size_t)p.a.keys * 2 + 2, sizeof *p.t);
     if (!p.t)

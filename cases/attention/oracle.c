@@ -47,15 +47,17 @@ static enum err space_init(struct space *s, const struct attention *a, struct er
     return code;
 }
 
-/* Column c of row z of V; `v` takes the visible values. Are there NaN or Inf among the others?
- */
-static bool column_read(const struct attention *a, const struct tensor *const *input, int64_t z,
-                        int64_t c, const struct row *r, double *v)
+/* Column c of V as the query in row `at` has it; `v` takes the visible values. Are there NaN or
+ * Inf among the others? */
+static bool column_read(const struct attention *a, const struct tensor *const *input,
+                        int64_t at, int64_t c, const struct row *r, double *v)
 {
-    int64_t b = z / a->heads, head = z % a->heads / (a->heads / a->kv_heads);
+    struct attention own;
+    struct query q = attention_query(a, input, at, &own);
+    int64_t head = q.head / (a->heads / a->kv_heads);
     bool special = false;
-    for (int64_t j = 0; j < a->keys; j++) {
-        int64_t row = attention_key_row(a, input, b, head, j);
+    for (int64_t j = 0; j < own.keys; j++) {
+        int64_t row = attention_key_row(a, input, q.b, head, j);
         double x = tensor_value(input[ATTENTION_V], row * a->d + c);
         bool visible = j >= r->from && j < r->from + r->n;
         if (visible)
@@ -78,7 +80,7 @@ static struct element output_element(const struct attention *a,
                                      const struct tensor *const *input, int64_t at, int64_t c,
                                      const struct row *r, double *v)
 {
-    bool hidden = column_read(a, input, at / a->queries, c, r, v);
+    bool hidden = column_read(a, input, at, c, r, v);
     if (a->kind == ATTENTION_DROPOUT)
         column_drop(a, at, r, v);
     struct element x = attention_output(a, r, v);
@@ -107,7 +109,7 @@ static int64_t ranges_make(const struct attention *a, const struct tensor *const
     int64_t n = 0;
     for (int64_t r = 0; r < a->split; r++) {
         struct attention part = range_of(a, r);
-        row_make(&part, input, at / a->queries, at % a->queries, &s->part);
+        row_make(&part, input, at, &s->part);
         if (!s->part.n)
             continue;
         s->part_lse[n] = attention_lse(&part, &s->part);
@@ -122,7 +124,7 @@ static void output_row(const struct attention *a, const struct tensor *const *in
                        struct space *s, struct oracle *o)
 {
     int64_t n = a->kind == ATTENTION_SPLIT ? ranges_make(a, input, at, true, s) : 0;
-    row_make(a, input, at / a->queries, at % a->queries, &s->whole);
+    row_make(a, input, at, &s->whole);
     for (int64_t c = 0; c < a->d; c++) {
         struct element x = output_element(a, input, at, c, &s->whole, s->v);
         if (n)
@@ -134,7 +136,7 @@ static void output_row(const struct attention *a, const struct tensor *const *in
 static void lse_row(const struct attention *a, const struct tensor *const *input, int64_t at,
                     struct space *s, struct oracle *o)
 {
-    row_make(a, input, at / a->queries, at % a->queries, &s->whole);
+    row_make(a, input, at, &s->whole);
     struct element x = attention_lse(a, &s->whole);
     if (a->kind == ATTENTION_SPLIT)
         x = attention_merged_lse(a, &x, ranges_make(a, input, at, false, s), s->part_lse);
@@ -147,7 +149,7 @@ static void part_row(const struct attention *a, const struct tensor *const *inpu
 {
     int64_t rows = a->batch * a->heads * a->queries, row = at % rows;
     struct attention part = range_of(a, at / rows);
-    row_make(&part, input, row / a->queries, row % a->queries, &s->whole);
+    row_make(&part, input, row, &s->whole);
     if (which == ATTENTION_PART_LSE) {
         struct element x = attention_lse(&part, &s->whole);
         oracle_put(o, at, &x);
@@ -177,7 +179,7 @@ static struct element key_element(const struct attention *a, int which, int64_t 
 static void keys_row(const struct attention *a, const struct tensor *const *input, int which,
                      int64_t at, struct space *s, struct oracle *o)
 {
-    row_make(a, input, at / a->queries, at % a->queries, &s->whole);
+    row_make(a, input, at, &s->whole);
     for (int64_t j = 0; j < a->keys; j++) {
         struct element x = key_element(a, which, at, j, &s->whole);
         oracle_put(o, at * a->keys + j, &x);

@@ -36,7 +36,26 @@ static enum dist dist_values(enum dist d)
     return d == DIST_CANCEL ? DIST_NORMAL : d;
 }
 
-static void plan_tensors(const struct case_id *id, const struct attention *a,
+/* Sequences one behind the other. */
+static void plan_packed(const struct case_id *id, const struct attention *a,
+                        struct case_plan *p)
+{
+    const int64_t q[3] = {attention_start(a, false, a->batch), a->heads, a->d};
+    const int64_t k[3] = {attention_start(a, true, a->batch), a->kv_heads, a->d};
+    const int64_t starts = a->batch + 1;
+    struct case_tensor *t = p->tensor;
+    tensor_set(&t[ATTENTION_Q], "q", TENSOR_IN, a->dtype, 3, q, dist_queries(id->dist));
+    tensor_set(&t[ATTENTION_K], "k", TENSOR_IN, a->dtype, 3, k, dist_keys(id->dist));
+    tensor_set(&t[ATTENTION_V], "v", TENSOR_IN, a->dtype, 3, k, dist_values(id->dist));
+    tensor_set(&t[ATTENTION_O], "o", TENSOR_OUT, a->dtype, 3, q, id->dist);
+    tensor_set(&t[ATTENTION_LSE], "lse", TENSOR_OUT, DTYPE_F32, 2, q, id->dist);
+    tensor_set(&t[ATTENTION_STARTS_Q], "starts_q", TENSOR_IN, DTYPE_I32, 1, &starts,
+               DIST_UNIFORM);
+    tensor_set(&t[ATTENTION_STARTS_K], "starts_k", TENSOR_IN, DTYPE_I32, 1, &starts,
+               DIST_UNIFORM);
+}
+
+static void plan_whole(const struct case_id *id, const struct attention *a,
                          struct case_plan *p)
 {
     const int64_t q[4] = {a->batch, a->heads, a->queries, a->d};
@@ -68,9 +87,16 @@ static void plan_tensors(const struct case_id *id, const struct attention *a,
     if (a->page)
         tensor_set(&t[attention_table(a)], "table", TENSOR_IN, DTYPE_I32, 2, table,
                    DIST_UNIFORM);
-    p->n_tensor = attention_slopes(a) + a->alibi;
+}
+
+static void plan_tensors(const struct case_id *id, const struct attention *a,
+                         struct case_plan *p)
+{
+    (a->kind == ATTENTION_VARLEN ? plan_packed : plan_whole)(id, a, p);
+    int slopes = attention_slopes(a);
+    p->n_tensor = slopes + a->alibi;
     if (a->alibi)
-        tensor_set(&t[attention_slopes(a)], "slopes", TENSOR_IN, DTYPE_F32, 1, q + 1,
+        tensor_set(&p->tensor[slopes], "slopes", TENSOR_IN, DTYPE_F32, 1, &a->heads,
                    DIST_POSITIVE);
 }
 
@@ -202,6 +228,11 @@ static void plan_flash(const struct case_id *id, const struct attention *a, stru
     push_tensor(l, ATTENTION_O);
     push_tensor(l, ATTENTION_LSE);
     push_shape(l, a);
+    if (a->kind != ATTENTION_VARLEN)
+        return;
+    push_tensor(l, ATTENTION_STARTS_Q);
+    push_tensor(l, ATTENTION_STARTS_K);
+    push_i32(l, a->bottom);
 }
 
 /* Without pages: a null pointer. */
@@ -331,7 +362,7 @@ void attention_plan_make(const struct case_id *id, const struct attention *a,
     plan_tensors(id, a, p);
     if (a->kind == ATTENTION_SPLIT)
         plan_split(id, a, p);
-    else if (a->kind == ATTENTION_FLASH)
+    else if (a->kind == ATTENTION_FLASH || a->kind == ATTENTION_VARLEN)
         plan_flash(id, a, p);
     else if (a->kind == ATTENTION_DROPOUT)
         plan_dropout(id, a, p);

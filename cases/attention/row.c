@@ -228,20 +228,20 @@ static void row_settle(struct row *r)
     r->kind = unsure ? ROW_UNSURE : nan ? ROW_NAN : any ? ROW_NUMBER : ROW_UNSURE;
 }
 
-void row_make(const struct attention *a, const struct tensor *const *input, int64_t z,
-              int64_t i, struct row *r)
+void row_make(const struct attention *a, const struct tensor *const *input, int64_t at,
+              struct row *r)
 {
-    int64_t to, head = z % a->heads;
-    attention_visible(a, i, &r->from, &to);
+    struct attention own;
+    struct query q = attention_query(a, input, at, &own);
+    int64_t to, kv = q.head / (a->heads / a->kv_heads);
+    attention_visible(&own, q.i, &r->from, &to);
     r->n = to > r->from ? to - r->from : 0;
     r->kind = ROW_NUMBER;
-    int64_t b = z / a->heads, kv = head / (a->heads / a->kv_heads);
-    double slope = a->alibi ? tensor_value(input[attention_slopes(a)], head) : 0;
+    double slope = a->alibi ? tensor_value(input[attention_slopes(a)], q.head) : 0;
     for (int64_t j = 0; j < r->n; j++) {
-        int64_t key = r->from + j, distance = i + a->diagonal - key;
-        struct dot d =
-            dot_make(a, input[ATTENTION_Q], (z * a->queries + i) * a->d, input[ATTENTION_K],
-                     attention_key_row(a, input, b, kv, key) * a->d);
+        int64_t key = r->from + j, distance = q.i + own.diagonal - key;
+        struct dot d = dot_make(a, input[ATTENTION_Q], at * a->d, input[ATTENTION_K],
+                                attention_key_row(a, input, q.b, kv, key) * a->d);
         struct score s = score_make(a, &d, slope, distance < 0 ? -distance : distance);
         r->t[j] = s.t;
         r->t_error[j] = s.t_error;
