@@ -10,7 +10,7 @@
  * elements are equal), or by errors (so much of their variance is the candidate's error too,
  * which holds whatever the order of summation). */
 
-enum { MODEL_SAMPLE = 512, MODEL_COUNT_MAX = 64 };
+enum { MODEL_SAMPLE = 512, MODEL_WHOLE = 8192, MODEL_COUNT_MAX = 64 };
 
 struct picked {
     int64_t n, index[MODEL_SAMPLE];
@@ -79,9 +79,28 @@ static bool model_bits(const struct diagnose_input *in, struct picked *s, int mo
                          s->bits);
 }
 
-/* The best fitting wrong model; a right one that fits as well wins against it. */
+/* Elements of the tensor's beginning, in pieces of a sample, that the model gives. */
+static int64_t equal_of_all(const struct diagnose_input *in, const struct tensor *t,
+                            struct picked *work, int model)
+{
+    int64_t equal = 0, end = t->count < MODEL_WHOLE ? t->count : MODEL_WHOLE;
+    for (int64_t at = 0; at < end; at += MODEL_SAMPLE) {
+        work->n = end - at < MODEL_SAMPLE ? end - at : MODEL_SAMPLE;
+        for (int64_t i = 0; i < work->n; i++)
+            work->index[i] = at + i;
+        if (!model_bits(in, work, model))
+            return 0;
+        for (int64_t i = 0; i < work->n; i++)
+            equal += same_bits(t->dtype, tensor_bits(t, at + i), work->bits[i]);
+    }
+    return equal;
+}
+
+/* The best fitting wrong model; a right one that fits as well wins against it. Of models that fit
+ * `s` alike the one that fits the whole tensor better, for which there is room in `work`; NULL:
+ * the first. */
 static struct fit best_fit(const struct diagnose_input *in, const struct tensor *t,
-                           struct picked *s, bool want_right)
+                           struct picked *s, struct picked *work, bool want_right)
 {
     struct fit best = {.model = -1};
     const struct case_model *models = in->id->family->models;
@@ -89,7 +108,10 @@ static struct fit best_fit(const struct diagnose_input *in, const struct tensor 
         if ((want_right && !models[m].right) || !model_bits(in, s, m))
             continue;
         struct fit f = fit_model(in, t, s, m);
-        if (best.model < 0 || fit_value(&f) > fit_value(&best) + 1e-9)
+        double more = best.model < 0 ? 1 : fit_value(&f) - fit_value(&best);
+        bool tie = work && f.equal >= 0.8 && fabs(more) <= 1e-9;
+        if (more > 1e-9 ||
+            (tie && equal_of_all(in, t, work, m) > equal_of_all(in, t, work, best.model)))
             best = f;
     }
     return best;
@@ -104,7 +126,7 @@ bool suspect_fit(struct suspect *s)
     struct picked *picked = calloc(1, sizeof *picked);
     if (picked && s->in->id->family->models && s->in->id->family->model) {
         sample_add(picked, s->bad, s->count, s->n_bad, MODEL_SAMPLE);
-        struct fit f = best_fit(s->in, s->t, picked, false);
+        struct fit f = best_fit(s->in, s->t, picked, NULL, false);
         s->model = f.model;
         s->equal = f.equal;
         s->variance = f.variance;
@@ -180,13 +202,14 @@ static bool beyond_chance(const struct case_model *models, const struct fit *f, 
 }
 
 /* The models that fit each side bit for bit on the differing elements, where there are some. */
-static bool claim_models(const struct diagnose_input *in, struct picked *s,
+static bool claim_models(const struct diagnose_input *in, struct picked *s, struct picked *work,
                          struct finding_out *o)
 {
     const struct case_model *models = in->id->family->models;
     if (!models || !in->id->family->model)
         return false;
-    struct fit a = best_fit(in, in->a, s, false), b = best_fit(in, in->b, s, false);
+    struct fit a = best_fit(in, in->a, s, work, false),
+               b = best_fit(in, in->b, s, work, false);
     if (a.model < 0 || a.model == b.model || a.equal < 0.8 || b.equal < 0.8 ||
         !beyond_chance(models, &a, s->n) || !beyond_chance(models, &b, s->n))
         return false;
@@ -357,15 +380,17 @@ void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
             claim_readings(in, o);
         return;
     }
-    struct picked *s = calloc(1, sizeof *s);
+    struct picked *s = calloc(1, sizeof *s), *work = calloc(1, sizeof *work);
     uint8_t *marked = calloc((size_t)in->a->count + 1, 1);
-    if (s && marked) {
+    if (s && work && marked) {
         int64_t n = mark_different(in, marked);
         sample_add(s, marked, in->a->count, n, MODEL_SAMPLE);
-        if (n && !claim_signs(in, marked, n, o) && !claim_noise(in, o) && !claim_models(in, s, o) &&
-            !claim_functions(in, o) && !claim_upcast(o) && !claim_bias(o))
+        if (n && !claim_signs(in, marked, n, o) && !claim_noise(in, o) &&
+            !claim_models(in, s, work, o) && !claim_functions(in, o) && !claim_upcast(o) &&
+            !claim_bias(o))
             claim_order(o);
     }
     free(s);
+    free(work);
     free(marked);
 }

@@ -65,10 +65,22 @@ START_TEST(right_kernels_are_not_blamed)
 }
 END_TEST
 
+/* A handful of differing elements fits many ways of adding; the whole tensor fits one. */
+START_TEST(matrix_units_are_named)
+{
+    struct seen s = checked("gemm/mma:dtype=f16,m=64,n=64,k=64");
+    ck_assert_int_eq(s.cause, CAUSE_ORDER);
+    ck_assert_msg(strstr(s.reason, "A is an Ampere tensor core") &&
+                      strstr(s.reason, "B is a gfx11 matrix unit"),
+                  "%s", s.reason);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("gemm_fault");
     TCase *c = tcase_create("fault");
+    tcase_add_test(c, matrix_units_are_named);
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
                         sizeof planted / sizeof planted[0]);
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 11);
