@@ -400,19 +400,31 @@ def layouts():
         how.set_layout(h5py.h5d.COMPACT)
         h5py.h5d.create(f.id, b'compact', h5py.h5t.STD_I32LE, space, how).write(h5py.h5s.ALL, h5py.h5s.ALL, y)
         f.create_dataset('large', data=np.arange(1 << 20, dtype='f4').reshape(1 << 10, -1), chunks=(1 << 10, 1 << 9))
+        # Chunks of several pieces, which begin within rows and, on the other side, within chunks.
+        tall = rng.standard_normal((700, 999)).astype('f4')
+        f.create_dataset('tall', data=tall, chunks=(300, 999), compression='lzf', shuffle=True)
+    short = spoil(tall)
+    for name, chunk in (('g1.h5', (77, 999)), ('g2.h5', (77, 50))):
+        with h5py.File(name, 'w') as f:
+            f.create_dataset('tall', data=short, chunks=chunk, compression='gzip', compression_opts=1)
     part = np.full((20, 30), 7, 'i4')
     part[4:8, 7:14] = x[4:8, 7:14]
     large = np.arange(1 << 20, dtype='f4').reshape(1 << 10, -1)
     large[1000, 1000] = -1
-    np.savez('f2.npz', fill=np.full((20, 30), 8, 'i4'), part=part, big=x, compact=x, large=large)
+    np.savez('f2.npz', fill=np.full((20, 30), 8, 'i4'), part=part, big=x, compact=x, large=large, tall=short)
     status, found, err = compare('f1.h5', 'f2.npz')
     check(status == 1, 'layouts: ' + err)
     agrees(found['fill'], np.full((20, 30), 7, 'i4'), np.full((20, 30), 8, 'i4'), 'never written')
     agrees(found['part'], part, part, 'partly written')
     agrees(found['big'], y, x, 'big-endian, packed')
     agrees(found['compact'], y, x, 'compact')
+    agrees(found['tall'], tall, short, 'several pieces a chunk')
     agrees(found['large'], np.arange(1 << 20, dtype='f4').reshape(1 << 10, -1), large, 'large chunks')
     check(found['large']['outputs'][0]['first']['coordinate'] == [1000, 1000], 'large chunks: place')
+    for name in 'g1.h5', 'g2.h5':
+        status, found, err = compare('f1.h5', name, '--case', 'tall')
+        check(status == 1, name + ': ' + err)
+        agrees(found['tall'], tall, short, name + ': other chunks')
 
 
 def beyond_32_bits():
