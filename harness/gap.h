@@ -5,9 +5,10 @@
 #include "limit.h"
 #include "tally.h"
 
-/* What lies between two tensors of one format, when there is no reference: equal bits, distances
- * in ULP, and marks by which some causes can be told. Made from pieces in any order and by any
- * number of threads: all counts and sums are exact, so the result is the same always. */
+/* What lies between two tensors of one format, when there is no reference: equal bits,
+ * distances in ULP, and marks by which some causes can be told. Made from pieces in any order
+ * and by any number of threads: all counts and sums are exact, so the result is the same
+ * always. */
 
 enum {
     GAP_PIECE = 1 << 16, /* elements of a piece at most */
@@ -37,7 +38,7 @@ struct gap {
     int64_t zero_sign;  /* +0 against -0 */
     int64_t flushed[2]; /* zero on this side, subnormal on the other */
     int64_t smaller[2]; /* differing, and nearer to zero on this side */
-    int64_t beyond; /* elements that the limits do not allow */
+    int64_t beyond;     /* elements that the limits do not allow */
     struct gap_element first_beyond;
     struct gap_element first;       /* that differs */
     struct gap_element first_class; /* that differs in class: NaN, Inf */
@@ -75,8 +76,8 @@ void gap_merge(struct gap *g, const struct gap *other);
  * are exact below GAP_NEAR, else within 2^-7. ERR_NOMEM. */
 enum err gap_pair(const struct gap *g, struct pair_stats *ret_pair, struct errinfo *e);
 
-/* The first rule that is broken, NULL if none; of rules for elements, whose breaches are counted
- * together, the first of all. LIMIT_BOUND is not looked at. */
+/* The first rule that is broken, NULL if none; of rules for elements, whose breaches are
+ * counted together, the first of all. LIMIT_BOUND is not looked at. */
 const struct limit_rule *gap_broken(const struct gap *g, const struct limits *l);
 
 /* Cell of a distance, and the distance that stands for a cell. */

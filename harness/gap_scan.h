@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The loops of gap.c over elements of one width, which the compiler makes vectors of. Included
+/* The loops of gap_strip.c over elements of one width, which the compiler makes vectors of. Included
  * once a width with
  *
  *   WORD    the unsigned type of an element      SIGNED  its positions, with room for a sign
@@ -18,7 +18,7 @@ ALWAYS_INLINE FLOAT NAME(to_float)(WORD bits)
 #endif
 
 /* Bits seen, and is any element not finite? */
-ALWAYS_INLINE bool NAME(special)(const struct shape *f, const void *data, int n, uint64_t *bits)
+ALWAYS_INLINE bool NAME(special)(const struct gap_shape *f, const void *data, int n, uint64_t *bits)
 {
     const WORD *x = data;
     const WORD mask = (WORD)f->mask, last = (WORD)(f->limit - 1), nan = (WORD)f->sign;
@@ -36,7 +36,7 @@ ALWAYS_INLINE bool NAME(special)(const struct shape *f, const void *data, int n,
 
 #ifndef GAP_WIDE
 /* Signed distances in 32 bits; false when one does not fit. */
-ALWAYS_INLINE bool NAME(near)(const struct shape *f, const void *a, const void *b, int n,
+ALWAYS_INLINE bool NAME(near)(const struct gap_shape *f, const void *a, const void *b, int n,
                                   int32_t *d)
 {
     const WORD *x = a, *y = b;
@@ -65,7 +65,7 @@ ALWAYS_INLINE bool NAME(near)(const struct shape *f, const void *a, const void *
 #endif
 
 /* Signed distances in 64 bits; false when one does not fit. */
-ALWAYS_INLINE bool NAME(far)(const struct shape *f, const void *a, const void *b, int n,
+ALWAYS_INLINE bool NAME(far)(const struct gap_shape *f, const void *a, const void *b, int n,
                                   int64_t *d)
 {
     const WORD *x = a, *y = b;
@@ -92,7 +92,7 @@ ALWAYS_INLINE bool NAME(far)(const struct shape *f, const void *a, const void *b
 }
 
 /* How many are equal, and the largest |b - a|. */
-ALWAYS_INLINE int NAME(compare)(const struct shape *f, const void *a, const void *b, int n,
+ALWAYS_INLINE int NAME(compare)(const struct gap_shape *f, const void *a, const void *b, int n,
                                 double *absolute)
 {
     const WORD *x = a, *y = b;
@@ -128,8 +128,8 @@ ALWAYS_INLINE int NAME(compare)(const struct shape *f, const void *a, const void
 
 /* Counts of differing elements that are nearer to zero, or zero against a subnormal number, on
  * the first side or on the second. */
-ALWAYS_INLINE void NAME(marks)(const struct shape *f, const void *a, const void *b, int n,
-                               struct marks *m)
+ALWAYS_INLINE void NAME(marks)(const struct gap_shape *f, const void *a, const void *b, int n,
+                               struct gap_marks *m)
 {
     const WORD *x = a, *y = b;
     const WORD mask = (WORD)f->mask, normal = (WORD)f->normal;

@@ -203,8 +203,8 @@ static bool number_valid(const char *s)
 
 static enum err take_word(struct jsonread *j, struct jsonread_item *item, struct errinfo *e)
 {
-    static const char *const words[] = {"true", "false", "null", "NaN", "Infinity",
-                                        "-Infinity"};
+    static const char *const words[] = {"true", "false",    "null",
+                                        "NaN",  "Infinity", "-Infinity"};
     size_t n = 0;
     int c;
     for (;;) {
@@ -306,15 +306,15 @@ enum err jsonread_next(struct jsonread *j, struct jsonread_item *ret_item, struc
             return wrong(j, "a bracket in the place of a value", e);
         return close_level(j, c, ret_item, e);
     } else if (j->expect == COMMA_OR_END) {
-        return wrong(j, c < 0 ? "it ends too early" : "a comma or bracket should stand here", e);
+        return wrong(j, c < 0 ? "it ends too early" : "a comma or bracket should stand here",
+                     e);
     }
     if (j->expect == KEY || j->expect == KEY_OR_END)
         return take_key(j, c, ret_item, e);
     return take_value(j, c, ret_item, e);
 }
 
-enum err jsonread_skip(struct jsonread *j, const struct jsonread_item *first,
-                       struct errinfo *e)
+enum err jsonread_skip(struct jsonread *j, const struct jsonread_item *first, struct errinfo *e)
 {
     if (first->kind != JSONREAD_OBJECT && first->kind != JSONREAD_ARRAY)
         return ERR_OK;

@@ -9,8 +9,8 @@
 #include "err.h"
 
 /* Reads JSON (RFC 8259, and Python's NaN, Infinity, -Infinity) item by item from a part of a
- * file, in little memory whatever its size: of a long text only the beginning is kept, and where
- * in the file it stands. Input is not trusted. */
+ * file, in little memory whatever its size: of a long text only the beginning is kept, and
+ * where in the file it stands. Input is not trusted. */
 
 enum { JSONREAD_DEPTH_MAX = 64, JSONREAD_TEXT_MAX = 512, JSONREAD_BUFFER = 1 << 16 };
 
@@ -39,7 +39,7 @@ struct jsonread {
     uint64_t at, end; /* what is not in the buffer yet */
     size_t used, have;
     int depth;
-    int expect;                     /* what may come next */
+    int expect;                      /* what may come next */
     char inside[JSONREAD_DEPTH_MAX]; /* '{' or '[' */
     unsigned char buffer[JSONREAD_BUFFER];
 };
@@ -50,7 +50,8 @@ void jsonread_begin(struct jsonread *j, int fd, uint64_t offset, uint64_t size);
 /* ERR_FORMAT with the byte where it is no JSON, is nested too deep or ends too early. */
 enum err jsonread_next(struct jsonread *j, struct jsonread_item *ret_item, struct errinfo *e);
 
-/* Reads on to the end of the object or array that `first` began; nothing to do for other items. */
+/* Reads on to the end of the object or array that `first` began; nothing to do for other items.
+ */
 enum err jsonread_skip(struct jsonread *j, const struct jsonread_item *first,
                        struct errinfo *e);
 

@@ -19,10 +19,10 @@ static enum err unknown(const char *text, size_t length, struct errinfo *e)
     char name[32] = "";
     memcpy(name, text, length < sizeof name ? length : sizeof name - 1);
     const char *near = nearest_name(name, names, LIMIT_KINDS);
-    return err_set(e, ERR_USAGE,
-                   "--limit %.60s: %s%s%s; valid: ulp:N, abs:X, rel:X, share:X, mean:X, bound:X",
-                   text, near ? "did you mean " : "no such limit", near ? near : "",
-                   near ? "?" : "");
+    return err_set(
+        e, ERR_USAGE,
+        "--limit %.60s: %s%s%s; valid: ulp:N, abs:X, rel:X, share:X, mean:X, bound:X", text,
+        near ? "did you mean " : "no such limit", near ? near : "", near ? "?" : "");
 }
 
 /* One "name:value"; *at moves behind it. */
@@ -38,8 +38,8 @@ static enum err parse_term(const char **at, struct limit_rule *r, struct errinfo
     char *end = (char *)number;
     double value = (*at)[length] == ':' ? strtod(number, &end) : -1;
     if (end == number || (*end && *end != ',') || !(value >= 0) || isinf(value))
-        return err_set(e, ERR_USAGE, "--limit %.60s: %s wants a number from 0 on: %s:4", r->text,
-                       names[k], names[k]);
+        return err_set(e, ERR_USAGE, "--limit %.60s: %s wants a number from 0 on: %s:4",
+                       r->text, names[k], names[k]);
     if (r->n == LIMIT_TERMS_MAX)
         return err_set(e, ERR_USAGE, "--limit %.60s: more than %d terms", r->text,
                        LIMIT_TERMS_MAX);

@@ -13,11 +13,11 @@
 enum { NPYHEAD_MAX = 1 << 16 };
 
 struct npyhead {
-    size_t size;         /* of the head: the elements follow */
-    char other[64];      /* what its elements are, if they cannot be compared; "": they can */
-    bool trouble;        /* they are numbers, though */
-    enum dtype dtype;    /* bool: u8; complex: its parts, with a dimension of 2 added */
-    bool swap, fortran;  /* big-endian; first index fastest */
+    size_t size;        /* of the head: the elements follow */
+    char other[64];     /* what its elements are, if they cannot be compared; "": they can */
+    bool trouble;       /* they are numbers, though */
+    enum dtype dtype;   /* bool: u8; complex: its parts, with a dimension of 2 added */
+    bool swap, fortran; /* big-endian; first index fastest */
     int rank;
     int64_t dim[TENSOR_RANK_MAX];
     int64_t count;

@@ -13,10 +13,11 @@
 #include "select.h"
 #include "verdict.h"
 
-/* --- who belongs to whom ----------------------------------------------------------------------- */
+/* --- who belongs to whom
+ * ----------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static enum err problem(struct plain *p, struct errinfo *e,
-                                                              const char *format, ...)
+__attribute__((format(printf, 3, 4))) static enum err
+problem(struct plain *p, struct errinfo *e, const char *format, ...)
 {
     char text[512];
     va_list ap;
@@ -55,8 +56,9 @@ static enum err add_pair(struct plain *p, const struct tensorfile_tensor *a,
     for (int side = 0; side < 2; side++) {
         const struct tensorfile_tensor *t = side ? b : a;
         if (t->other[0] && t->trouble)
-            return problem(p, e, "%s: %s: %s cannot be compared; h5repack -f NONE or numpy's "
-                                 "astype may help, --case leaves it out",
+            return problem(p, e,
+                           "%s: %s: %s cannot be compared; h5repack -f NONE or numpy's "
+                           "astype may help, --case leaves it out",
                            side ? p->b.path : p->a.path, t->name, t->other);
     }
     if (!a->other[0] != !b->other[0] || (!a->other[0] && !same_shape(a, b)))
@@ -119,11 +121,13 @@ static enum err check_options(const struct plain_options *o, struct errinfo *e)
         const char *from = strchr(o->map[i], '*'), *to = equals ? strchr(equals, '*') : NULL;
         bool star = from && equals && from < equals;
         if (!equals || equals == o->map[i] || !equals[1] || star != !!to ||
-            (star && (memchr(from + 1, '*', (size_t)(equals - from - 1)) || strchr(to + 1, '*'))))
-            return err_set(e, ERR_USAGE,
-                           "--map wants 'name in A=name in B', with one * on both sides or none, "
-                           "not '%.100s'",
-                           o->map[i]);
+            (star &&
+             (memchr(from + 1, '*', (size_t)(equals - from - 1)) || strchr(to + 1, '*'))))
+            return err_set(
+                e, ERR_USAGE,
+                "--map wants 'name in A=name in B', with one * on both sides or none, "
+                "not '%.100s'",
+                o->map[i]);
     }
     if (o->limits && limits_have(o->limits, LIMIT_BOUND))
         return err_set(e, ERR_USAGE,
@@ -142,8 +146,9 @@ static enum err check_pairs(const struct plain *p, const struct plain_options *o
     if (numbers || p->n_problem)
         return ERR_OK;
     if (o->select && !n)
-        return err_set(e, ERR_USAGE, "--case %.200s takes none of the %" PRId64 " tensors of %s",
-                       o->select, tensorfile_count(&p->a), p->a.path);
+        return err_set(e, ERR_USAGE,
+                       "--case %.200s takes none of the %" PRId64 " tensors of %s", o->select,
+                       tensorfile_count(&p->a), p->a.path);
     return err_set(e, ERR_FORMAT, "nothing to compare: %s and %s have no %stensor with numbers",
                    p->a.path, p->b.path, o->common ? "common " : "");
 }
@@ -193,7 +198,8 @@ void plain_sides(const struct plain *p, struct finding_sides *ret_sides)
     describe_side(&p->b, &ret_sides->b, ret_sides->file_b, sizeof ret_sides->file_b);
 }
 
-/* --- one pair ------------------------------------------------------------------------------------ */
+/* --- one pair
+ * ------------------------------------------------------------------------------------ */
 
 struct job {
     const struct plain *plain;
@@ -239,16 +245,17 @@ static void say_different(const struct job *j, const struct plainpass_side side[
 {
     const struct pair_stats *p = &o->stats.pair;
     char first[160], where[200], sizes[160] = "";
-    const struct limit_rule *broken = j->options->limits ? gap_broken(g, j->options->limits)
-                                                         : NULL;
+    const struct limit_rule *broken =
+        j->options->limits ? gap_broken(g, j->options->limits) : NULL;
     element_text(o, &o->first, first, sizeof first);
     plainmark_where(&side[0], &side[1], g, where, sizeof where);
     if (g->worst.index >= 0)
-        snprintf(sizes, sizeof sizes, "; at most %" PRIu64 " ULP, %.3g in value, mean %+.3g ULP",
-                 p->worst_ulp, p->worst_absolute, p->ulp.mean);
-    size_t used = (size_t)snprintf(
-        o->reason, sizeof o->reason, "%" PRId64 " of %" PRId64 " elements differ%s%s",
-        p->count - p->bits_equal, p->count, where, sizes);
+        snprintf(sizes, sizeof sizes,
+                 "; at most %" PRIu64 " ULP, %.3g in value, mean %+.3g ULP", p->worst_ulp,
+                 p->worst_absolute, p->ulp.mean);
+    size_t used = (size_t)snprintf(o->reason, sizeof o->reason,
+                                   "%" PRId64 " of %" PRId64 " elements differ%s%s",
+                                   p->count - p->bits_equal, p->count, where, sizes);
     if (p->nan_differs || p->inf_differs)
         used += (size_t)snprintf(o->reason + used, sizeof o->reason - used,
                                  "; NaN on one side only %" PRId64 ", Inf %" PRId64,
@@ -263,8 +270,8 @@ static void say_different(const struct job *j, const struct plainpass_side side[
         snprintf(o->reason + used, sizeof o->reason - used, ". First %s", first);
 }
 
-static void judge(const struct job *j, const struct plainpass_side side[2],
-                  const struct gap *g, struct finding_out *o)
+static void judge(const struct job *j, const struct plainpass_side side[2], const struct gap *g,
+                  struct finding_out *o)
 {
     const struct limits *l = j->options->limits;
     if (g->bits_equal == g->count) {

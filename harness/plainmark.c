@@ -40,8 +40,8 @@ static void mark_classes(const struct gap *g, struct finding_out *o)
               " Inf against something else",
               g->nan_differs, g->inf_differs);
     else if (g->zero_sign == n)
-        claim(o, CAUSE_NANINF, '=', 1, "only the sign of zeros differs, in %" PRId64 " elements",
-              n);
+        claim(o, CAUSE_NANINF, '=', 1,
+              "only the sign of zeros differs, in %" PRId64 " elements", n);
 }
 
 static void mark_flush(const struct gap *g, struct finding_out *o)
@@ -49,10 +49,10 @@ static void mark_flush(const struct gap *g, struct finding_out *o)
     int64_t n = differing(g);
     for (int side = 0; side < 2; side++)
         if (g->flushed[side] && !g->flushed[!side] && 2 * g->flushed[side] >= n)
-            claim(o, CAUSE_FLUSH, "AB"[side], (double)g->flushed[side] / (double)n,
+            claim(o, CAUSE_FLUSH, "AB"[side], (double)g -> flushed[side] / (double)n,
                   "%c has zero where %c has a subnormal number in %" PRId64 " of %" PRId64
                   " differing elements, and never the reverse",
-                  "AB"[side], "BA"[side], g->flushed[side], n);
+                  "AB"[side], "BA"[side], g -> flushed[side], n);
 }
 
 /* Fraction bits that some value of this side uses. */
@@ -80,7 +80,8 @@ static void mark_precision(const struct gap *g, struct finding_out *o)
             i++;
         if (i < 3 && formats[i].bits < dtype_info(o->dtype)->fraction)
             claim(o, CAUSE_DOWNCAST, "AB"[side], 1,
-                  "no value of %c uses more than %d fraction bits, as many as %s has; those of %c "
+                  "no value of %c uses more than %d fraction bits, as many as %s has; those of "
+                  "%c "
                   "use %d",
                   "AB"[side], mine, formats[i].name, "BA"[side], other);
     }
@@ -94,7 +95,8 @@ static void mark_rounding(const struct gap *g, struct finding_out *o)
     for (int side = 0; side < 2; side++)
         if (g->smaller[side] == n)
             claim(o, CAUSE_ROUNDING, "AB"[side], 1,
-                  "all %" PRId64 " differing elements are one ULP nearer to zero on %c, as if it "
+                  "all %" PRId64
+                  " differing elements are one ULP nearer to zero on %c, as if it "
                   "truncated",
                   n, "AB"[side]);
 }
@@ -146,8 +148,8 @@ static void box_text(const struct tensorfile_tensor *t, const struct box *b, cha
 {
     size_t used = (size_t)snprintf(text, size, "[");
     for (int i = 0; i < t->rank && used < size; i++) {
-        used += (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? "," : "",
-                                 b->from[i]);
+        used +=
+            (size_t)snprintf(text + used, size - used, "%s%" PRId64, i ? "," : "", b->from[i]);
         if (b->to[i] != b->from[i] && used < size)
             used += (size_t)snprintf(text + used, size - used, "..%" PRId64, b->to[i]);
     }
@@ -166,8 +168,8 @@ static void mark_box(const struct plainpass_side *a, const struct plainpass_side
         return;
     box_text(a->tensor, &box, text, sizeof text);
     claim(o, CAUSE_LOCALISED, '=', 1,
-          "all %" PRId64 " differing elements lie in %s, %.2g %% of the tensor", g->n_place, text,
-          100 * (double)box.volume / (double)g->count);
+          "all %" PRId64 " differing elements lie in %s, %.2g %% of the tensor", g->n_place,
+          text, 100 * (double)box.volume / (double)g->count);
 }
 
 static int64_t divisor(int64_t a, int64_t b)

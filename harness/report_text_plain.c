@@ -55,15 +55,16 @@ void text_plain_row(FILE *out, const struct finding_out *o)
 
 void text_plain_conclusion(FILE *out, const struct finding_tally *t)
 {
-    int64_t n = t->count - t->verdicts[VERDICT_UNTESTED], within = t->verdicts[VERDICT_WITHIN_LIMITS];
+    int64_t n = t->count - t->verdicts[VERDICT_UNTESTED],
+            within = t->verdicts[VERDICT_WITHIN_LIMITS];
     if (t->failing)
         fprintf(out,
                 "%" PRId64 " of %" PRId64 " tensor%s differ%s; --limit says what is allowed, "
                 "for instance --limit ulp:4\n",
                 t->failing, t->count, t->count == 1 ? "" : "s", t->failing == 1 ? "s" : "");
     else if (within)
-        fprintf(out, "%" PRId64 " of %" PRId64 " tensor%s differ%s, within your limits.\n", within,
-                t->count, t->count == 1 ? "" : "s", within == 1 ? "s" : "");
+        fprintf(out, "%" PRId64 " of %" PRId64 " tensor%s differ%s, within your limits.\n",
+                within, t->count, t->count == 1 ? "" : "s", within == 1 ? "s" : "");
     else
         fprintf(out, "%s %" PRId64 " tensor%s bit-equal.\n", n == 1 ? "The" : "All", n,
                 n == 1 ? " is" : "s are");
@@ -72,8 +73,9 @@ void text_plain_conclusion(FILE *out, const struct finding_tally *t)
 void text_capture_conclusion(FILE *out, const struct finding_tally *t, const char *first)
 {
     if (t->verdicts[VERDICT_UNTESTED])
-        fprintf(out, "%" PRId64 " operators were not compared: their inputs differ already, or only "
-                     "A ran them;\n  a replay gives every operator the same inputs.\n",
+        fprintf(out,
+                "%" PRId64 " operators were not compared: their inputs differ already, or only "
+                "A ran them;\n  a replay gives every operator the same inputs.\n",
                 t->verdicts[VERDICT_UNTESTED]);
     if (*first) {
         fputs("The sides part at ", out);

@@ -126,11 +126,12 @@ static enum err read_part(const struct serving *s, const hsize_t *start, size_t 
     return fine ? ERR_OK : hdf_error(e, ERR_FORMAT, "a part of a chunk cannot be read");
 }
 
-static enum err read_pieces(const struct serving *s, const struct request *q, int64_t *ret_count,
-                            struct errinfo *e)
+static enum err read_pieces(const struct serving *s, const struct request *q,
+                            int64_t *ret_count, struct errinfo *e)
 {
     struct tensorchunk *c = s->c;
-    bool whole = !memcmp(c->chunk, c->tensor->chunk, sizeof *c->chunk * (size_t)c->tensor->rank);
+    bool whole =
+        !memcmp(c->chunk, c->tensor->chunk, sizeof *c->chunk * (size_t)c->tensor->rank);
     uint64_t used = 0;
     int64_t n = 0;
     for (; n < q->count && n < PIECES && q->first + n < c->count; n++) {

@@ -6,8 +6,8 @@
 #include "tensorfile.h"
 
 /* The chunks of one HDF5 dataset, as they stand in the file, from a child process that finds
- * them with the library. Filters are undone here, so that damage to packed data cannot reach the
- * library's filters and threads unpack side by side. For one thread at a time.
+ * them with the library. Filters are undone here, so that damage to packed data cannot reach
+ * the library's filters and threads unpack side by side. For one thread at a time.
  *
  * A dataset without filters whose chunks are large is cut into smaller parts, which are chunks
  * for everybody else: `chunk` says how large. */
@@ -35,9 +35,9 @@ void tensorchunk_close(struct tensorchunk *c); /* accepts a zeroed struct */
 size_t tensorchunk_memory(const struct tensorfile_tensor *t);
 void tensorchunk_cut(const struct tensorfile_tensor *t, int64_t ret_chunk[TENSOR_RANK_MAX]);
 
-/* Chunk number `i` of the grid, row-major, unpacked: `bytes` bytes that stay valid until the next
- * call; NULL: never written, all fill. Of the chunks that follow, up to `ahead` are fetched as
- * well when they fit. */
+/* Chunk number `i` of the grid, row-major, unpacked: `bytes` bytes that stay valid until the
+ * next call; NULL: never written, all fill. Of the chunks that follow, up to `ahead` are
+ * fetched as well when they fit. */
 enum err tensorchunk_get(struct tensorchunk *c, int64_t i, int64_t ahead,
                          const unsigned char **ret_data, struct errinfo *e);
 

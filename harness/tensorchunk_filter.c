@@ -65,16 +65,16 @@ static bool undo_fletcher32(const unsigned char *from, size_t size, unsigned cha
         return false;
     const unsigned char *end = from + size - 4;
     uint32_t sum = fletcher32(from, size - 4);
-    uint32_t stored = end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 |
-                      (uint32_t)end[3] << 24;
+    uint32_t stored =
+        end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24;
     uint32_t turned = (sum & 0x00ff00ff) << 8 | (sum & 0xff00ff00) >> 8;
     memcpy(to, from, size - 4);
     *ret_size = size - 4;
     return stored == sum || stored == turned;
 }
 
-/* A control byte below 32 says how many bytes follow as they are; else its upper bits the length
- * of a repetition and the rest, with the next byte, how far back it begins. */
+/* A control byte below 32 says how many bytes follow as they are; else its upper bits the
+ * length of a repetition and the rest, with the next byte, how far back it begins. */
 static bool undo_lzf(const unsigned char *from, size_t size, unsigned char *to, size_t room,
                      size_t element, size_t *ret_size)
 {
@@ -110,11 +110,8 @@ static const struct {
     const char *name;
     undo *undo;
 } filters[] = {
-    {1, "gzip", undo_deflate},
-    {2, "shuffle", undo_shuffle},
-    {3, "fletcher32", undo_fletcher32},
-    {32000, "lzf", undo_lzf},
-    {32015, "zstd", undo_zstd},
+    {1, "gzip", undo_deflate}, {2, "shuffle", undo_shuffle}, {3, "fletcher32", undo_fletcher32},
+    {32000, "lzf", undo_lzf},  {32015, "zstd", undo_zstd},
 };
 
 enum err tensorchunk_unpack(const struct tensorfile_tensor *t, uint32_t mask,

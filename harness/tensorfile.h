@@ -10,13 +10,11 @@
  * are not trusted: whatever is wrong with one is ERR_FORMAT with one line.
  *
  *   HDF5         datasets by their path without the first slash; contiguous, compact or chunked
- *                (gzip, shuffle, fletcher32, lzf, zstd); the attribute `dtype` names formats that
- *                HDF5 has none for. The library runs in a child process (guard.h).
- *   npy          one array, named like the file without its ending
- *   npz          members without ".npy", stored or deflated
- *   safetensors  by their names
- *   Polygraphy   RunResults or a list of feeds as JSON; [runner/][iteration/]name, the parts in
- *                brackets only where there are several */
+ *                (gzip, shuffle, fletcher32, lzf, zstd); the attribute `dtype` names formats
+ * that HDF5 has none for. The library runs in a child process (guard.h). npy          one
+ * array, named like the file without its ending npz          members without ".npy", stored or
+ * deflated safetensors  by their names Polygraphy   RunResults or a list of feeds as JSON;
+ * [runner/][iteration/]name, the parts in brackets only where there are several */
 
 enum {
     TENSORFILE_NAME_MAX = 384,
@@ -26,8 +24,8 @@ enum {
 };
 
 enum tensorfile_form {
-    TENSORFILE_RAW,      /* at offset */
-    TENSORFILE_BASE64,   /* `size` characters at offset; decoded, the elements begin at `skip` */
+    TENSORFILE_RAW,    /* at offset */
+    TENSORFILE_BASE64, /* `size` characters at offset; decoded, the elements begin at `skip` */
     TENSORFILE_DEFLATED, /* `size` bytes at offset; inflated, the elements begin at `skip` */
     TENSORFILE_INSIDE,   /* at offset in the file's `blob` */
     TENSORFILE_FILL,     /* HDF5: never written, all `fill` */
@@ -44,8 +42,8 @@ struct tensorfile_tensor {
     bool swap, fortran; /* elements big-endian; first index fastest */
     enum tensorfile_form form;
     uint64_t offset, size, skip;
-    uint32_t checksum;       /* DEFLATED: CRC-32 of all that is inflated */
-    unsigned char fill[8];   /* an element that was never written */
+    uint32_t checksum;     /* DEFLATED: CRC-32 of all that is inflated */
+    unsigned char fill[8]; /* an element that was never written */
     int64_t chunk[TENSOR_RANK_MAX];
     int element; /* bytes of what HDF5 takes as one, for its shuffle filter */
     int n_filter, filter[TENSORFILE_FILTERS_MAX]; /* HDF5's numbers, in the order of writing */
@@ -53,9 +51,9 @@ struct tensorfile_tensor {
 
 struct tensorfile {
     int fd;
-    char *path;         /* owned */
-    const char *format; /* "npz" */
-    bool unnamed;       /* npy: the name of its tensor is only the file's */
+    char *path;           /* owned */
+    const char *format;   /* "npz" */
+    bool unnamed;         /* npy: the name of its tensor is only the file's */
     struct bytes tensors; /* of struct tensorfile_tensor, by name; no name comes twice */
     struct bytes blob;
 };

@@ -71,7 +71,8 @@ static enum err read_end(const struct tensorfile *f, uint64_t size, struct direc
                          struct errinfo *e)
 {
     unsigned char b[END_MAX];
-    size_t n = size < END_MAX ? (size_t)size : END_MAX, at = n < END_SIZE ? 0 : n - END_SIZE + 1;
+    size_t n = size < END_MAX ? (size_t)size : END_MAX,
+           at = n < END_SIZE ? 0 : n - END_SIZE + 1;
     TRY(fileread_at(f->fd, size - n, b, n, e));
     while (at > 0 && (number(b + at - 1, 4) != 0x06054b50 ||
                       at - 1 + END_SIZE + number(b + at + 19, 2) != n))
@@ -167,10 +168,8 @@ static enum err read_beginning(const struct tensorfile *f, const struct member *
     unsigned char from[NPYHEAD_MAX];
     size_t n = m->packed < sizeof from ? (size_t)m->packed : sizeof from;
     TRY(fileread_at(f->fd, data, from, n, e));
-    z_stream z = {.next_in = from,
-                  .avail_in = (unsigned)n,
-                  .next_out = to,
-                  .avail_out = (unsigned)most};
+    z_stream z = {
+        .next_in = from, .avail_in = (unsigned)n, .next_out = to, .avail_out = (unsigned)most};
     if (inflateInit2(&z, -MAX_WBITS) != Z_OK)
         return err_set(e, ERR_NOMEM, "out of memory");
     int status = inflate(&z, Z_SYNC_FLUSH);
@@ -209,8 +208,8 @@ static enum err take_array(struct tensorfile *f, uint64_t file_size, const struc
     tensorfile_from_npy(t, &h);
     uint64_t size = (uint64_t)h.count * (uint64_t)dtype_info(h.dtype)->bytes;
     if (!t->other[0] && m->size - h.size != size)
-        return err_set(e, ERR_FORMAT, "the head says %" PRIu64 " bytes, %" PRIu64 " follow", size,
-                       m->size - h.size);
+        return err_set(e, ERR_FORMAT, "the head says %" PRIu64 " bytes, %" PRIu64 " follow",
+                       size, m->size - h.size);
     bool stored = m->method == STORED;
     t->form = stored ? TENSORFILE_RAW : TENSORFILE_DEFLATED;
     t->offset = stored ? data + h.size : data;

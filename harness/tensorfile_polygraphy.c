@@ -12,8 +12,8 @@
 #include "npyhead.h"
 
 /* What Polygraphy's --save-outputs and --save-inputs write: an array is an object whose "array"
- * is base64 of an npy file; a RunResults is {"lst": [[runner, [{"outputs": {name: array}}]]]}, a
- * list of feeds [{name: array}]. Arrays may be wrapped in further objects. */
+ * is base64 of an npy file; a RunResults is {"lst": [[runner, [{"outputs": {name: array}}]]]},
+ * a list of feeds [{name: array}]. Arrays may be wrapped in further objects. */
 
 enum { PATH_MAX_ = 12, BEGIN = (NPYHEAD_MAX + 2) / 3 * 4 };
 
@@ -58,8 +58,8 @@ static enum err read_head(struct walk *w, uint64_t offset, uint64_t size,
     uint64_t have = size / 4 * 3 - 3 + last - h.size;
     uint64_t want = (uint64_t)h.count * (uint64_t)dtype_info(h.dtype)->bytes;
     if (!t->other[0] && want != have)
-        return err_set(e, ERR_FORMAT, "the head says %" PRIu64 " bytes, %" PRIu64 " follow", want,
-                       have);
+        return err_set(e, ERR_FORMAT, "the head says %" PRIu64 " bytes, %" PRIu64 " follow",
+                       want, have);
     t->form = TENSORFILE_BASE64;
     t->offset = offset;
     t->size = size;

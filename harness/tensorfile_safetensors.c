@@ -19,11 +19,23 @@ static const struct {
     const char *name;
     enum dtype dtype;
 } types[] = {
-    {"F64", DTYPE_F64},       {"F32", DTYPE_F32},       {"F16", DTYPE_F16}, {"BF16", DTYPE_BF16},
-    {"F8_E4M3", DTYPE_E4M3},  {"F8_E5M2", DTYPE_E5M2},  {"I64", DTYPE_I64}, {"I32", DTYPE_I32},
-    {"F8_E4M3FNUZ", DTYPE_E4M3FNUZ}, {"F8_E5M2FNUZ", DTYPE_E5M2FNUZ},
-    {"I16", DTYPE_I16},       {"I8", DTYPE_I8},         {"U64", DTYPE_U64}, {"U32", DTYPE_U32},
-    {"U16", DTYPE_U16},       {"U8", DTYPE_U8},         {"BOOL", DTYPE_U8},
+    {"F64", DTYPE_F64},
+    {"F32", DTYPE_F32},
+    {"F16", DTYPE_F16},
+    {"BF16", DTYPE_BF16},
+    {"F8_E4M3", DTYPE_E4M3},
+    {"F8_E5M2", DTYPE_E5M2},
+    {"I64", DTYPE_I64},
+    {"I32", DTYPE_I32},
+    {"F8_E4M3FNUZ", DTYPE_E4M3FNUZ},
+    {"F8_E5M2FNUZ", DTYPE_E5M2FNUZ},
+    {"I16", DTYPE_I16},
+    {"I8", DTYPE_I8},
+    {"U64", DTYPE_U64},
+    {"U32", DTYPE_U32},
+    {"U16", DTYPE_U16},
+    {"U8", DTYPE_U8},
+    {"BOOL", DTYPE_U8},
 };
 
 struct head {
@@ -71,9 +83,8 @@ static enum err check(const struct head *h, struct tensorfile_tensor *t,
 {
     uint64_t from = (uint64_t)offset[0], to = (uint64_t)offset[1];
     if (from > to || to > h->data_size)
-        return err_set(e, ERR_FORMAT,
-                       "bytes %" PRIu64 " to %" PRIu64 " of %" PRIu64 "%s", from, to,
-                       h->data_size, from > to ? "" : ": the file is truncated");
+        return err_set(e, ERR_FORMAT, "bytes %" PRIu64 " to %" PRIu64 " of %" PRIu64 "%s", from,
+                       to, h->data_size, from > to ? "" : ": the file is truncated");
     if (!npyhead_count(t->rank, t->dim, 8, &t->count))
         return err_set(e, ERR_FORMAT, "its shape is beyond 2^63 bytes");
     t->offset = h->data + from;
@@ -174,8 +185,10 @@ enum err tensorfile_safetensors(struct tensorfile *f, uint64_t size, struct erri
     for (int i = 7; i >= 0; i--)
         length = length << 8 | b[i];
     if (length > HEAD_MAX || length > size - 8)
-        return err_set(e, ERR_FORMAT, "a safetensors head of %" PRIu64 " bytes in a file of %"
-                       PRIu64 "; at most %d", length, size, HEAD_MAX);
+        return err_set(e, ERR_FORMAT,
+                       "a safetensors head of %" PRIu64 " bytes in a file of %" PRIu64
+                       "; at most %d",
+                       length, size, HEAD_MAX);
     struct head *h = malloc(sizeof *h);
     if (!h)
         return err_set(e, ERR_NOMEM, "out of memory");

@@ -18,8 +18,8 @@ struct tensorread_slot {
 
 struct tensorread_stream {
     z_stream z;
-    int64_t at;       /* next element */
-    uint64_t taken;   /* packed bytes */
+    int64_t at;     /* next element */
+    uint64_t taken; /* packed bytes */
     uint32_t checksum;
     bool skipped;
     unsigned char input[INPUT];
@@ -44,8 +44,9 @@ static int slot_count(const struct tensorfile_tensor *t, size_t bytes)
     tensorchunk_cut(t, chunk);
     if (!t->n_filter && tensorread_level(t, chunk) == 0)
         return 0; /* the chunks are used where they are */
-    return bytes >= SLOTS_BYTES ? 1 : SLOTS_BYTES / bytes < SLOTS_MAX ? (int)(SLOTS_BYTES / bytes)
-                                                                      : SLOTS_MAX;
+    return bytes >= SLOTS_BYTES              ? 1
+           : SLOTS_BYTES / bytes < SLOTS_MAX ? (int)(SLOTS_BYTES / bytes)
+                                             : SLOTS_MAX;
 }
 
 static size_t cut_bytes(const struct tensorfile_tensor *t)
@@ -164,7 +165,8 @@ static enum err read_base64(struct tensorread *r, uint64_t from, size_t size,
         return err_set(e, ERR_FORMAT, "its text is too short");
     TRY(fileread_at(r->file->fd, t->offset + first * 4, r->text, length, e));
     if (!base64_decode((const char *)r->text, length, r->buffer, &got))
-        return err_set(e, ERR_FORMAT, "its base64 text has characters that do not belong there");
+        return err_set(e, ERR_FORMAT,
+                       "its base64 text has characters that do not belong there");
     *ret_data = r->buffer + (t->skip + from - first * 3);
     return ERR_OK;
 }

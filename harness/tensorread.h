@@ -35,8 +35,8 @@ bool tensorread_in_order(const struct tensorfile_tensor *t);
 /* About how much memory an open reader takes. */
 size_t tensorread_memory(const struct tensorfile_tensor *t, int64_t most);
 
-/* Elements from <= i < from + n; valid until the next call. ERR_FORMAT when the file is damaged;
- * errors do not name the file. */
+/* Elements from <= i < from + n; valid until the next call. ERR_FORMAT when the file is
+ * damaged; errors do not name the file. */
 enum err tensorread_range(struct tensorread *r, int64_t from, int64_t n, const void **ret_data,
                           struct errinfo *e);
 

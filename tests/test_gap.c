@@ -81,13 +81,14 @@ static __int128 slow_position(enum dtype d, uint64_t bits)
         return kept;
     long double x = dtype_value(d, bits), y = fabsl(x);
     int least = 1 - f->bias, e = y > 0 ? ilogbl(y) : least;
-    long double p = e < least ? ldexpl(y, f->fraction - least)
-                              : ldexpl(e - least + 1, f->fraction) +
-                                    ldexpl(ldexpl(y, -e) - 1, f->fraction);
+    long double p =
+        e < least ? ldexpl(y, f->fraction - least)
+                  : ldexpl(e - least + 1, f->fraction) + ldexpl(ldexpl(y, -e) - 1, f->fraction);
     return y == 0 ? 0 : x < 0 ? -(__int128)p : (__int128)p;
 }
 
-static struct gap measure(const struct scene *s, const struct limits *l, int lanes, int64_t piece)
+static struct gap measure(const struct scene *s, const struct limits *l, int lanes,
+                          int64_t piece)
 {
     struct gap all;
     ck_assert_int_eq(gap_init(&all, NULL), 0);
@@ -203,7 +204,7 @@ END_TEST
 START_TEST(limits)
 {
     static const char *const texts[][2] = {
-        {"ulp:3", NULL},         {"abs:1e-3", NULL},          {"rel:1e-6", NULL},
+        {"ulp:3", NULL},         {"abs:1e-3", NULL},         {"rel:1e-6", NULL},
         {"ulp:3,abs:1", NULL},   {"ulp:100000000", "abs:1"}, {"ulp:0", NULL},
         {"rel:0.5,ulp:2", NULL},
     };
@@ -252,7 +253,10 @@ START_TEST(limits_of_the_whole)
     static const struct {
         const char *text;
         bool broken;
-    } rows[] = {{"share:0.0001", true}, {"share:1", false}, {"mean:0", true}, {"mean:1e19", false},
+    } rows[] = {{"share:0.0001", true},
+                {"share:1", false},
+                {"mean:0", true},
+                {"mean:1e19", false},
                 {"bound:0", false}};
     struct scene s;
     struct limits l;
@@ -268,9 +272,18 @@ END_TEST
 
 START_TEST(limits_that_are_none)
 {
-    static const char *const texts[] = {"ulp",     "ulp:",        "ulp:x",     "ulp:-1",
-                                        "ulp:nan", "abs:inf",     "upl:3",     "",
-                                        ":3",      "share:1,ulp:2", "ulp:1,,",   "ulp:1 ",
+    static const char *const texts[] = {"ulp",
+                                        "ulp:",
+                                        "ulp:x",
+                                        "ulp:-1",
+                                        "ulp:nan",
+                                        "abs:inf",
+                                        "upl:3",
+                                        "",
+                                        ":3",
+                                        "share:1,ulp:2",
+                                        "ulp:1,,",
+                                        "ulp:1 ",
                                         "ulp:1,abs:1,rel:1,ulp:2,abs:3"};
     struct limits l;
     struct errinfo e;
@@ -279,8 +292,8 @@ START_TEST(limits_that_are_none)
 }
 END_TEST
 
-/* Marks by which causes are told: who is nearer to zero, who has flushed, the sign of zeros, the
- * same values in another order. */
+/* Marks by which causes are told: who is nearer to zero, who has flushed, the sign of zeros,
+ * the same values in another order. */
 START_TEST(marks)
 {
     const float a[] = {1, 2, 0, 1e-40f, 0.0f, 3, 5}, b[] = {0.5f, 2, 1e-40f, 0, -0.0f, -3, 7};

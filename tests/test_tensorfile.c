@@ -64,8 +64,7 @@ static void npz(struct file *f, bool deflated)
                   .avail_in = (unsigned)array.size,
                   .next_out = packed,
                   .avail_out = sizeof packed};
-    ck_assert_int_eq(
-        deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    ck_assert_int_eq(deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
     ck_assert_int_eq(deflate(&z, Z_FINISH), Z_STREAM_END);
     size_t size = deflated ? sizeof packed - z.avail_out : array.size;
     deflateEnd(&z);
@@ -102,7 +101,8 @@ static void polygraphy(struct file *f, const char *before, const char *after)
     npy(&array, good_npy, 24);
     put_text(f, before);
     for (size_t i = 0; i < array.size; i += 3) {
-        uint32_t w = (uint32_t)(array.bytes[i] << 16 | array.bytes[i + 1] << 8 | array.bytes[i + 2]);
+        uint32_t w =
+            (uint32_t)(array.bytes[i] << 16 | array.bytes[i + 1] << 8 | array.bytes[i + 2]);
         for (int k = 18; k >= 0; k -= 6)
             put(f, i + (size_t)(18 - k) / 6 > array.size ? "=" : digits + (w >> k & 63), 1);
     }
@@ -110,9 +110,11 @@ static void polygraphy(struct file *f, const char *before, const char *after)
 }
 
 static const char good_head[] =
-    "{\"b\":{\"dtype\":\"BF16\",\"shape\":[2,2],\"data_offsets\":[4,12]},\"__metadata__\":{\"a\":"
+    "{\"b\":{\"dtype\":\"BF16\",\"shape\":[2,2],\"data_offsets\":[4,12]},\"__metadata__\":{"
+    "\"a\":"
     "\"b\"},\"a\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}}";
-static const char feed[] = "[{\"x\":{\"array\":\"", feed_end[] = "\",\"polygraphy_class\":\"ndarray\"}}]";
+static const char feed[] = "[{\"x\":{\"array\":\"",
+                  feed_end[] = "\",\"polygraphy_class\":\"ndarray\"}}]";
 
 enum { SEEDS = 6 };
 
@@ -129,9 +131,10 @@ static void seed(struct file *f, int i)
     else if (i == 4)
         polygraphy(f, feed, feed_end);
     else
-        polygraphy(f,
-                   "{\"lst\":[[\"r\",[{\"outputs\":{\"x\":{\"values\":{\"array\":\"", "\",\"polygraphy_"
-                   "class\":\"ndarray\"},\"polygraphy_class\":\"LazyArray\"}},\"runtime\":NaN}]]]}");
+        polygraphy(
+            f, "{\"lst\":[[\"r\",[{\"outputs\":{\"x\":{\"values\":{\"array\":\"",
+            "\",\"polygraphy_"
+            "class\":\"ndarray\"},\"polygraphy_class\":\"LazyArray\"}},\"runtime\":NaN}]]]}");
 }
 
 START_TEST(good_files)
@@ -187,9 +190,12 @@ START_TEST(bad_npy)
         {good_npy, 23, "truncated"},
         {good_npy, 25, "damaged"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (-2, 3), }", 24, "negative"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,), }", 24, "2^63"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296), }", 24, "2^63"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }", 24, "2^63"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (9223372036854775808,), }", 24,
+         "2^63"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296,4294967296), }", 24,
+         "2^63"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (2305843009213693952,), }", 24,
+         "2^63"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1), }", 4, "rank"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3), }", 24, "shape"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': 6, }", 24, "tuple"},
@@ -255,7 +261,8 @@ START_TEST(bad_safetensors)
         {"{\"a\xff\":{}}", 0, "UTF-8 or has control"},
         {"{\"a\" 1}", 0, "colon"},
         {"{\"a\":01}", 0, "value should stand"},
-        {"{\"__metadata__\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]}",
+        {"{\"__metadata__\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["
+         "1]]]]}",
          0, "too deep"},
         {"{}x", 0, "behind the end"},
     };
@@ -280,11 +287,16 @@ START_TEST(bad_npz)
         unsigned char value;
         const char *says;
     } rows[] = {
-        {22, 'X', "end is missing"},       {22 + 51, 'X', "no entry"},
-        {22 + 51 - 8, 1, "encrypted"},     {22 + 51 - 10, 12, "method 12"},
-        {6, 0xff, "outside"},              {22 + 51 - 24 - 2, 0x7f, "more than it can"},
-        {22 + 51 - 42, 0x77, "outside"},   {22 + 51 - 20, 0xff, "outside"},
-        {22 + 51 - 16, 0x01, "checksum"},  {22 + 51 - 24, 0xf0, "follow"},
+        {22, 'X', "end is missing"},
+        {22 + 51, 'X', "no entry"},
+        {22 + 51 - 8, 1, "encrypted"},
+        {22 + 51 - 10, 12, "method 12"},
+        {6, 0xff, "outside"},
+        {22 + 51 - 24 - 2, 0x7f, "more than it can"},
+        {22 + 51 - 42, 0x77, "outside"},
+        {22 + 51 - 20, 0xff, "outside"},
+        {22 + 51 - 16, 0x01, "checksum"},
+        {22 + 51 - 24, 0xf0, "follow"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         seed(&f, 3);
@@ -343,7 +355,8 @@ START_TEST(mutations)
         struct errinfo e = {0};
         seed(&f, _i % SEEDS);
         for (uint64_t k = 0; k <= n % 4; k++) {
-            uint64_t where = rng_bits(key, n, 2 * k) % f.size, how = rng_bits(key, n, 2 * k + 1);
+            uint64_t where = rng_bits(key, n, 2 * k) % f.size,
+                     how = rng_bits(key, n, 2 * k + 1);
             f.bytes[where] = how % 3 ? (unsigned char)(how >> 8)
                                      : f.bytes[where] ^ (unsigned char)(1 << (how >> 8) % 8);
         }
@@ -370,8 +383,8 @@ START_TEST(unpacking_rubbish)
             data[i] = (unsigned char)rng_bits(key, n, i);
         if (n % 5 == 0)
             memset(data, (int)(n / 5 % 256), sizeof data);
-        tensorchunk_unpack(&t, (uint32_t)(n % 3 == 1), data, n % sizeof data, 1 + n % 1000, work,
-                           &result, NULL);
+        tensorchunk_unpack(&t, (uint32_t)(n % 3 == 1), data, n % sizeof data, 1 + n % 1000,
+                           work, &result, NULL);
     }
 }
 END_TEST
@@ -379,10 +392,15 @@ END_TEST
 START_TEST(base64_vectors)
 {
     /* RFC 4648, section 10 */
-    static const char *const rows[][2] = {{"", ""},         {"Zg==", "f"},     {"Zm8=", "fo"},
-                                          {"Zm9v", "foo"},  {"Zm9vYg==", "foob"},
-                                          {"Zm9vYmE=", "fooba"}, {"Zm9vYmFy", "foobar"}};
-    static const char *const bad[] = {"Z", "Zm9", "Zg=a", "====", "Zm9v!m9v", "Zg==Zm9v", "Zm\n9"};
+    static const char *const rows[][2] = {{"", ""},
+                                          {"Zg==", "f"},
+                                          {"Zm8=", "fo"},
+                                          {"Zm9v", "foo"},
+                                          {"Zm9vYg==", "foob"},
+                                          {"Zm9vYmE=", "fooba"},
+                                          {"Zm9vYmFy", "foobar"}};
+    static const char *const bad[] = {
+        "Z", "Zm9", "Zg=a", "====", "Zm9v!m9v", "Zg==Zm9v", "Zm\n9"};
     unsigned char to[32];
     size_t n;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -402,7 +420,8 @@ START_TEST(selections)
     ck_assert(select_takes("*b*", "abc") && !select_takes("*b*:-*c", "abc"));
     ck_assert(select_takes(":-*c", "abd") && !select_takes(":-*d:-*c", "abc"));
     ck_assert(select_rename("a=b", "a", name, sizeof name) && !strcmp(name, "b"));
-    ck_assert(select_rename("/a/*=/b/*/c", "a/xy", name, sizeof name) && !strcmp(name, "b/xy/c"));
+    ck_assert(select_rename("/a/*=/b/*/c", "a/xy", name, sizeof name) &&
+              !strcmp(name, "b/xy/c"));
     ck_assert(!select_rename("a=b", "ab", name, sizeof name));
     ck_assert(!select_rename("a*a=b*", "a", name, sizeof name));
     ck_assert(!select_rename("*=*0123456789", "abcdefgh", name, sizeof name));
