@@ -54,8 +54,8 @@ enum err casekernel_fit(const struct case_id *id, const struct kernel_list *l,
                         const struct casekernel_triton *triton, struct case_plan *plan,
                         struct errinfo *e);
 
-/* All of that for every case of the list that has a binary, before anything runs: `arch` is the
- * device's, and `real` says that it may read code that is not understood here. */
+/* All of that for every case of the list that has a binary, before anything runs; of the others,
+ * whether their sources can be read. `arch` is the device's, and `real` says that it may read code that is not understood here. */
 enum err casekernel_check(const struct caselist *l, const struct backend *b, const char *arch,
                           bool real, struct errinfo *e);
 

@@ -144,48 +144,81 @@ enum err casekernel_fit(const struct case_id *id, const struct kernel_list *l,
 /* --- before anything runs --------------------------------------------------------------------
  */
 
-static enum err code_check(const struct case_id *id, const struct backend *b, const char *arch,
-                           bool real, const struct code *code,
-                           const struct casekernel_triton *triton, struct errinfo *e)
+/* The binary that was looked at last: cases of a suite mostly share one. */
+struct checked {
+    const struct family *family;
+    struct casekernel kernel;
+    struct code code;
+    struct kernel_list list;
+    struct casekernel_triton triton;
+};
+
+static void checked_release(struct checked *c)
 {
-    struct kernel_list l = {0};
+    code_release(&c->code);
+    kernel_list_release(&c->list);
+    memset(c, 0, sizeof *c);
+}
+
+static enum err checked_take(struct checked *c, const struct case_id *id, const struct backend *b,
+                             const struct casekernel *k, const char *arch, bool real,
+                             struct errinfo *e)
+{
     struct backend_error words = {0};
+    if (c->family == id->family && !memcmp(&c->kernel, k, sizeof *k))
+        return ERR_OK;
+    checked_release(c);
+    TRY(casekernel_binary(id, b, k, &c->code, &c->triton, e));
+    if (b->kernels(c->code.bytes, c->code.size, &c->list, &words) && !real)
+        return err_set(e, ERR_USAGE, "%.400s", words.text);
+    if (c->list.arch[0] && !b->runs(arch, c->list.arch))
+        return err_set(e, ERR_USAGE, "the code is for %s, this device is %s", c->list.arch, arch);
+    c->family = id->family;
+    memcpy(&c->kernel, k, sizeof *k);
+    return ERR_OK;
+}
+
+static enum err case_check(struct checked *c, const struct case_id *id, const struct backend *b,
+                           const struct casekernel *k, const char *arch, bool real,
+                           struct errinfo *e)
+{
     struct case_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return err_set(e, ERR_NOMEM, "out of memory");
-    enum err err = ERR_OK;
-    if (b->kernels(code->bytes, code->size, &l, &words) && !real)
-        err = err_set(e, ERR_USAGE, "%.400s", words.text);
-    if (!err && l.arch[0] && !b->runs(arch, l.arch))
-        err = err_set(e, ERR_USAGE, "the code is for %s, this device is %s", l.arch, arch);
+    enum err err = checked_take(c, id, b, k, arch, real, e);
     if (!err)
         err = id->family->plan(id, plan, e);
     if (!err)
-        err = casekernel_fit(id, &l, triton, plan, e);
-    kernel_list_release(&l);
+        err = casekernel_fit(id, &c->list, &c->triton, plan, e);
     free(plan);
-    return err;
+    return err ? err_context(e, err, "%.200s: binary for %s", k->path, b->name) : ERR_OK;
+}
+
+/* Can it be read? What is in it, its compiler says. */
+static enum err source_check(const struct case_id *id, const struct casekernel *k,
+                             struct errinfo *e)
+{
+    struct source_file source, header[CASEKERNEL_HEADERS_MAX];
+    int n = 0;
+    TRY(casekernel_source(id, k, &source, &n, header, e));
+    free((char *)(uintptr_t)source.text);
+    return ERR_OK;
 }
 
 enum err casekernel_check(const struct caselist *list, const struct backend *b, const char *arch,
                           bool real, struct errinfo *e)
 {
-    for (int64_t i = 0; i < list->count; i++) {
+    struct checked c = {0};
+    enum err err = ERR_OK;
+    for (int64_t i = 0; i < list->count && !err; i++) {
         const struct case_id *id = &list->id[i];
         struct casekernel k;
-        struct casekernel_triton triton = {0};
-        struct code code = {0};
         if (!id->family->file || id->family->file->library)
             continue;
-        TRY(casekernel_describe(id, b, &k, e));
-        if (!k.binary)
-            continue;
-        enum err err = casekernel_binary(id, b, &k, &code, &triton, e);
+        err = casekernel_describe(id, b, &k, e);
         if (!err)
-            err = code_check(id, b, arch, real, &code, &triton, e);
-        code_release(&code);
-        if (err)
-            return err_context(e, err, "%.200s: binary for %s", k.path, b->name);
+            err = k.binary ? case_check(&c, id, b, &k, arch, real, e) : source_check(id, &k, e);
     }
-    return ERR_OK;
+    checked_release(&c);
+    return err;
 }

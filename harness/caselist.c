@@ -354,6 +354,10 @@ static enum err pattern_take(void *context, const char *pattern, struct errinfo 
 
     if (casefile_path_length(positive))
         return file_take(s->list, positive, pattern, &f, e);
+    if (strstr(positive, ".case.yaml"))
+        return err_set(e, ERR_USAGE,
+                       "'%.120s': behind the path of a case file comes ':' and its parameters",
+                       positive);
     if (has_ending(positive, ".yaml") || has_ending(positive, ".yml"))
         return err_set(e, ERR_USAGE, "'%.120s': the name of a case file ends in .case.yaml",
                        positive);

@@ -65,8 +65,8 @@ static void print_usage(FILE *out)
     fprintf(
         out,
         "\nCASE is an id (gemm/tiled:dtype=bf16,m=65,n=129,k=200), a family (gemm), a variant "
-        "(gemm/naive)\nor a glob with exclusions ('gemm/*:-*dtype=f32*'). gpuparity COMMAND "
-        "--help lists its options.\n"
+        "(gemm/naive)\nor a glob with exclusions ('gemm/*:-*dtype=f32*'), or a file that describes a "
+        "kernel of yours\n(saxpy.case.yaml:n=100). gpuparity COMMAND --help lists its options.\n"
         "Exit status: 0 nothing fails, 1 something fails, 2 usage or unusable input, 77 "
         "nothing could run.\n");
 }

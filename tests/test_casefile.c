@@ -328,6 +328,9 @@ START_TEST(two_kernels_on_both_sides)
     expect("gpuparity check 'bin.case.yaml:n={3|4}' -q", 0, "2 SAME");
     expect("gpuparity check 'bin.case.yaml:-*n=1,*' -q", 0, "2 SAME");
     expect("gpuparity explain bin.case.yaml:n=5", 0, "nothing to explain");
+    expect("gpuparity check bin.case.yaml,n=3", 2, "comes ':'");
+    expect("gpuparity check bin.yaml", 2, "ends in .case.yaml");
+    expect("gpuparity check 'b*.case.yaml'", 2, "cannot hold '*'");
 }
 END_TEST
 
@@ -361,6 +364,8 @@ START_TEST(code_is_checked_against_the_case)
         {"s/saxpy.ptx/none.ptx/", "cannot read none.ptx"},
         {"s/saxpy.hsaco/empty/", "is empty"},
         {"s/, hip: saxpy.hsaco//", "nothing for hip"},
+        {"s/^binary.*/source: none.cu/", "cannot read none.cu"},
+        {"s/^binary.*/source: \\/etc/", "no regular file"},
         {"s/i32 n, f32 alpha/i32 n/", "takes 4 arguments, the case file gives 3"},
         {"s/i32 n, f32/i64 n, f32/", "argument 1 of saxpy has 4 bytes, 'i64 n' of the case file has 8"},
         {"s/f32 alpha, x, y/x, f32 alpha, y/", "argument 2 of saxpy has 4 bytes, 'x'"},
