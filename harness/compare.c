@@ -226,6 +226,7 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
                                 j->threads, input, &oracle, e);
     uint64_t poison = poison_sign(want->dtype, f->a.unwritten + f->b.unwritten);
     const struct oracle *judge = oracle.value ? &oracle : NULL;
+    snprintf(o->limit, sizeof o->limit, "%s", want->limit ? want->limit->reason : "");
     o->beyond = judge ? -1 : answer_beyond(a, b, want->limit);
     if (!err)
         err = stats_compute(a, b, judge, poison, j->threads, &o->stats, e);

@@ -38,6 +38,7 @@ struct finding_out {
     enum verdict verdict;
     char reason[512]; /* the sentence: what, whose, where */
     struct output_stats stats;
+    char limit[160]; /* why the sides may be apart; "" without limits */
     int64_t beyond; /* without a reference: elements further apart than the limits; -1: there
                        are no limits */
     int n_claim; /* causes, the primary one first; 0 when there is nothing to explain */

@@ -142,16 +142,17 @@ static bool distributions_differ(const struct output_stats *s)
 static void judge_unknown(struct finding_out *o)
 {
     const struct output_stats *s = &o->stats;
-    char more[120] = "";
+    char more[120] = "", inside[220];
     bool within = o->beyond == 0;
     if (o->beyond > 0)
         snprintf(more, sizeof more, ", %" PRId64 " of them beyond the limits", o->beyond);
+    snprintf(inside, sizeof inside, "that is inside the limits (%s); ", o->limit);
     o->verdict = within ? VERDICT_WITHIN_LIMITS : VERDICT_DIFFERENT;
     snprintf(o->reason, sizeof o->reason,
              "%" PRId64 " of %" PRId64 " elements of %s differ, by at most %" PRIu64
              " ULP%s; %sno reference says which side is right",
              s->pair.count - s->pair.bits_equal, s->pair.count, o->name, s->pair.worst_ulp, more,
-             within ? "that is inside the limits; " : "");
+             within ? inside : "");
 }
 
 static void judge_pair(struct finding_out *o)
