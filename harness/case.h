@@ -85,6 +85,8 @@ struct case_tensor {
     int axis;       /* the contracted dimension, see fill_tensor */
     bool zeroed;    /* OUT that the computation adds into: starts as zeros instead of poison */
     bool sequence;  /* dimension 0 is one step after the other, of one computation */
+    bool drifts;    /* from step to step, by quantization: from the second on oracle.drop is how far
+                       the element is from a run without it */
     bool reference; /* OUT that is the wide answer to another one: recorded, not judged itself */
     const struct case_limit *limit; /* OUT without a reference: how far apart two sides may be */
 };

@@ -212,7 +212,7 @@ static void sums_add_number(const struct view *v, int64_t i, struct sums *s)
     s->size += right * right;
 }
 
-static void drift_make(const struct view *v, struct charts *c)
+static void steps_make(const struct view *v, struct charts *c)
 {
     const struct tensor *t = v->side[0];
     bool code = dtype_info(v->dtype)->kind == DTYPE_KIND_CODE;
@@ -311,6 +311,6 @@ enum err charts_make(const struct tensor *a, const struct tensor *b, const struc
         TRY(bands_make(&v, ret_charts, e));
     map_make(&v, ret_charts);
     if (o && sequence && a->rank > 1 && a->dim[0] > 1)
-        drift_make(&v, ret_charts);
+        steps_make(&v, ret_charts);
     return codes_make(&v, ret_charts, e);
 }

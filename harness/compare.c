@@ -232,6 +232,8 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
         err = stats_compute(a, b, judge, poison, j->threads, &o->stats, e);
     if (!err) {
         compare_elements(o, a, b, &oracle);
+        if (judge && want->drifts)
+            o->drift = drift_make(a, b, judge);
         verdict_output(f, o);
         const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle, f};
         if (judge)

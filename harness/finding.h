@@ -7,6 +7,7 @@
 
 #include "cause.h"
 #include "charts.h"
+#include "drift.h"
 #include "record.h"
 #include "stats.h"
 
@@ -39,6 +40,7 @@ struct finding_out {
     char reason[512]; /* the sentence: what, whose, where */
     struct output_stats stats;
     char limit[160]; /* why the sides may be apart; "" without limits */
+    struct drift drift;
     int64_t beyond; /* without a reference: elements further apart than the limits; -1: there
                        are no limits */
     int n_claim; /* causes, the primary one first; 0 when there is nothing to explain */

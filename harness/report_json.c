@@ -150,6 +150,12 @@ static void json_out(struct json *j, const struct finding_out *o, bool one_sided
         json_side(j, "b", &o->stats.b);
         json_pair(j, "pair", &o->stats.pair);
     }
+    if (o->drift.known) {
+        json_open(j, "drift", '{');
+        json_number(j, "all", o->drift.all);
+        json_number(j, "last", o->drift.last);
+        json_close(j, '}');
+    }
     json_element(j, "worst", o, &o->worst, one_sided);
     json_element(j, "first", o, &o->first, one_sided);
     json_close(j, '}');

@@ -155,6 +155,15 @@ static void print_numbers(FILE *out, const struct finding_out *o, bool one_sided
     fputc('\n', out);
 }
 
+static void print_drift(FILE *out, const struct finding_out *o, bool one_sided)
+{
+    char text[160];
+    if (!o->drift.known)
+        return;
+    drift_print(&o->drift, one_sided, text, sizeof text);
+    fprintf(out, "  drift         %s\n", text);
+}
+
 static void print_distribution(FILE *out, const char *name, const struct distribution *d)
 {
     fprintf(out,
@@ -281,6 +290,7 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
             text_plain_row(out, &f->out[i]);
         else
             print_numbers(out, &f->out[i], s->one_sided);
+        print_drift(out, &f->out[i], s->one_sided);
     }
     if (s->options->verbose)
         print_verbose(out, f);

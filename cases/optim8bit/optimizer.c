@@ -91,6 +91,7 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
 
     for (int i = 0; i < p->n_tensor; i++)
         p->tensor[i].sequence = rows > 1;
+    p->tensor[walk_find(p, run ? "p_at" : "p")].drifts = run;
 
     snprintf(entry, sizeof entry, "%s_%s", id->variant->name, dtype_info(s.d)->name);
     struct case_launch *l = plan_launch(p, entry, (n + WALK_SIZE - 1) / WALK_SIZE, WALK_SIZE);
