@@ -68,30 +68,50 @@ static float left(float b) /* 1 - b */
     return fused(b, -1, 1);
 }
 
-/* m of each rule as bitsandbytes.md has it, operation by operation. */
-static float expected_m(const struct step *s, float p, float g, float m)
+static float stored(const struct step *s, float x)
+{
+    return (float)dtype_value(s->d, dtype_round(s->d, (double)x));
+}
+
+static bool is_coupled(const struct step *s)
+{
+    return s->rule == RULE_MOMENTUM || s->rule == RULE_RMSPROP || s->rule == RULE_ADAGRAD;
+}
+
+/* g' */
+static float expected_gradient(const struct step *s, float p, float g)
 {
     float h = product(s->gnorm, g);
-    bool coupled =
-        s->rule == RULE_MOMENTUM || s->rule == RULE_RMSPROP || s->rule == RULE_ADAGRAD;
-    float b = s->rule == RULE_LION ? s->beta2 : s->beta1;
-    if (coupled && s->wd > 0)
-        h = fused(p, s->wd, h);
+    if (s->wide)
+        h = stored(s, h);
+    if (!is_coupled(s) || s->wd == 0)
+        return h;
+    h = fused(p, s->wd, h);
+    return s->wide ? stored(s, h) : h;
+}
+
+/* m of each rule as bitsandbytes has it, operation by operation. */
+static float expected_m(const struct step *s, float p, float g, float m)
+{
+    float h = expected_gradient(s, p, g), b = s->rule == RULE_LION ? s->beta2 : s->beta1;
     if (s->rule == RULE_MOMENTUM)
         return s->t == 1 ? h : fused(m, b, h);
     if (s->rule == RULE_ADAGRAD)
         return fused(h, h, m);
     if (s->rule == RULE_RMSPROP)
-        return s->wide ? fused(m, b, product(left(b), product(h, h)))
+        return s->wide ? fused(m, b, product(product(left(b), h), h))
                        : fused(left(b), product(h, h), product(m, b));
     return s->wide ? fused(m, b, product(left(b), h)) : fused(left(b), h, product(m, b));
 }
 
-static float expected_v(const struct step *s, float g, float v)
+static float expected_v(const struct step *s, float p, float g, float v)
 {
-    float h = product(s->gnorm, g), b = s->beta2;
-    return s->wide ? fused(v, b, product(left(b), product(h, h)))
-                   : fused(product(left(b), h), h, product(v, b));
+    float h = expected_gradient(s, p, g), b = s->beta2;
+    if (s->wide && s->rule == RULE_ADAM)
+        return fused(v, b, product(left(b), product(h, h)));
+    if (s->wide)
+        return fused(v, b, product(product(left(b), h), h));
+    return fused(product(left(b), h), h, product(v, b));
 }
 
 /* Plain numbers, and tiny ones whose squares are subnormal. */
@@ -104,7 +124,9 @@ static float number(uint64_t i, uint64_t lane, bool positive)
 
 START_TEST(states_match_mpfr)
 {
-    struct step s = step_of(rules[_i], "gnorm=0.7,wd=0.01");
+    static const char *const rests[] = {"gnorm=0.7,wd=0.01", "gnorm=0.7,wd=0.01,dtype=bf16",
+                                        "gnorm=0.7,wd=0.01,dtype=f16"};
+    struct step s = step_of(rules[_i % RULES], rests[_i / RULES]);
     mpfr_exp_t low = mpfr_get_emin(), high = mpfr_get_emax();
     mpfr_set_emin(-148);
     mpfr_set_emax(128);
@@ -113,11 +135,13 @@ START_TEST(states_match_mpfr)
         bool square = s.rule == RULE_RMSPROP || s.rule == RULE_ADAGRAD;
         struct state old = {number(i, 2, square), number(i, 3, false), number(i, 4, true)};
         step_at(&s, 1 + (int64_t)(i % 3));
+        p = stored(&s, p);
+        g = stored(&s, g);
         struct state new = step_state(&s, p, g, &old);
-        ck_assert_msg(new.m == expected_m(&s, p, g, old.m), "%s %d: %a", rules[_i], (int)i,
+        ck_assert_msg(new.m == expected_m(&s, p, g, old.m), "%s %d: %a", rules[_i % RULES], (int)i,
                       (double)new.m);
         if (step_has_v(s.rule))
-            ck_assert(new.v == expected_v(&s, g, old.v));
+            ck_assert(new.v == expected_v(&s, p, g, old.v));
     }
     mpfr_set_emin(low);
     mpfr_set_emax(high);
@@ -200,11 +224,6 @@ static float join(struct device *d, float a, float b, float c)
     return coin(d) ? fmaf(a, b, c) : p + c;
 }
 
-static float stored(const struct step *s, float x)
-{
-    return (float)dtype_value(s->d, dtype_round(s->d, (double)x));
-}
-
 static float decayed(struct device *d, const struct step *s, float p)
 {
     volatile float f = join(d, -s->lr, s->wd, 1), r = p * f;
@@ -233,7 +252,7 @@ static float device_param(struct device *d, const struct step *s, float p, float
     case RULE_MOMENTUM:
         return stored(s, join(d, -s->lr, new->m, p));
     case RULE_LION: {
-        float h = product(s->gnorm, g), b = s->beta1;
+        float h = expected_gradient(s, 0, g), b = s->beta1;
         float z = s->wide ? fused(old->m, b, product(left(b), h))
                           : fused(left(b), h, product(old->m, b));
         float u = stored(s, s->lr) * (float)((z > 0) - (z < 0));
@@ -246,6 +265,7 @@ static float device_param(struct device *d, const struct step *s, float p, float
     default:
         x = root(d, new->m);
         x = x + s->eps;
+        g = s->wide ? expected_gradient(s, p, g) : g;
         return stored(s, join(d, -s->lr, over(d, g, x), p));
     }
 }
@@ -289,7 +309,7 @@ int main(void)
 {
     Suite *s = suite_create("optim8bit_step");
     TCase *t = tcase_create("step");
-    tcase_add_loop_test(t, states_match_mpfr, 0, RULES);
+    tcase_add_loop_test(t, states_match_mpfr, 0, 3 * RULES);
     tcase_add_test(t, bad_gradients_reset_adam);
     tcase_add_test(t, bias_corrections);
     tcase_add_loop_test(t, parameters_stay_inside_their_interval, 0, RULES);

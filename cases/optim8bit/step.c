@@ -84,10 +84,17 @@ static bool is_coupled(enum rule r)
     return r == RULE_MOMENTUM || r == RULE_RMSPROP || r == RULE_ADAGRAD;
 }
 
-static float gradient(const struct step *s, float p, float g)
+static double narrow(enum dtype d, double x)
 {
-    float scaled = mul(s, s->gnorm, g);
-    return is_coupled(s->rule) && s->wd > 0 ? fuse(s, p, s->wd, scaled) : scaled;
+    return isfinite(x) ? dtype_value(d, dtype_round(d, x)) : x;
+}
+
+float step_gradient(const struct step *s, float p, float g)
+{
+    enum dtype d = s->wide ? s->d : DTYPE_F32;
+    float scaled = (float)narrow(d, (double)mul(s, s->gnorm, g));
+    bool coupled = is_coupled(s->rule) && s->wd > 0;
+    return coupled ? (float)narrow(d, (double)fuse(s, p, s->wd, scaled)) : scaled;
 }
 
 /* b x + (1-b) g */
@@ -98,18 +105,21 @@ static float blend(const struct step *s, float b, float x, float g)
     return fuse(s, 1 - b, g, mul(s, x, b));
 }
 
-/* b x + (1-b) g g; the 8-bit kernels multiply from the left, the wide ones square first. */
+/* b x + (1-b) g g; the kernels multiply from the left, but that of Adam with f32 states squares
+ * first. */
 static float blend_square(const struct step *s, float b, float x, float g)
 {
-    if (s->wide)
+    if (s->wide && s->rule == RULE_ADAM)
         return fuse(s, x, b, mul(s, 1 - b, mul(s, g, g)));
+    if (s->wide)
+        return fuse(s, x, b, mul(s, mul(s, 1 - b, g), g));
     return fuse(s, mul(s, 1 - b, g), g, mul(s, x, b));
 }
 
 struct state step_state(const struct step *s, float p, float g, const struct state *old)
 {
     struct state n = {0};
-    float h = gradient(s, p, g);
+    float h = step_gradient(s, p, g);
     if (step_has_v(s->rule) && !isfinite(g))
         return n;
     switch (s->rule) {
@@ -153,11 +163,6 @@ struct state step_state(const struct step *s, float p, float g, const struct sta
 
 static const double unit = 0x1p-24;
 
-static double narrow(enum dtype d, double x)
-{
-    return isfinite(x) ? dtype_value(d, dtype_round(d, x)) : x;
-}
-
 /* p + u, u known to within `relative`, in f32 and then in the format. */
 static struct range update(const struct step *s, const struct range *p, double u,
                            double relative)
@@ -200,7 +205,7 @@ static struct range lion(const struct step *s, const struct range *p, float g,
                          const struct state *old)
 {
     struct range r = s->wd > 0 ? decay(s, p) : *p;
-    int direction = sign(blend(s, s->beta1, old->m, mul(s, s->gnorm, g)));
+    int direction = sign(blend(s, s->beta1, old->m, step_gradient(s, 0, g)));
     double u = -narrow(s->d, (double)s->lr) * direction;
     return update(s, &r, u, 0);
 }
@@ -241,6 +246,8 @@ struct range step_param(const struct step *s, const struct range *p, float g,
         return lion(s, p, g, old);
     if (step_has_v(s->rule) && !isfinite(g))
         return *p;
+    if (s->wide)
+        g = step_gradient(s, (float)p->value, g);
     struct range r = update(s, p, quotient(s, g, new), relative_error(s, new) * (1 + 0x1p-20));
     return step_has_v(s->rule) && s->wd > 0 ? decay(s, &r) : r;
 }

@@ -17,7 +17,11 @@
  *   lion      p *= 1 - lr wd; p -= lr sign(b1 m + (1-b1) g'); m = b2 m + (1-b2) g'
  *
  * adam and ademamix skip elements whose g is NaN or Inf: states become 0, p stays. Every new p
- * is rounded to the format; decay and update round separately. */
+ * is rounded to the format; decay and update round separately.
+ *
+ * With f32 states g' is kept in the format: rounded after gnorm and again after wd; and rmsprop and
+ * adagrad divide g', not g. Read in the library's source, and found again in its ROCm build
+ * (tests/bitsandbytes.sh). */
 
 struct step {
     enum rule rule;
@@ -42,11 +46,15 @@ bool step_has_v(enum rule rule);
 struct step step_make(const struct case_id *id);
 void step_at(struct step *s, int64_t t); /* fills what depends on t */
 
+/* g' for the old parameter p. */
+float step_gradient(const struct step *s, float p, float g);
+
 /* The new state, in the f32 operations that the compilers of both vendors make of the library's
  * source and the kernels spell out:
  *
  *   8-bit   m = fma(1-b1, g', m b1), v = fma((1-b2) g', g', v b2)
- *   f32     m = fma(m, b1, (1-b1) g'), v = fma(v, b2, (1-b2) (g' g')) */
+ *   f32     m = fma(m, b1, (1-b1) g'), v = fma(v, b2, (1-b2) (g' g')); all other squares are
+ *           multiplied from the left: fma(v, b2, ((1-b2) g') g') */
 struct state step_state(const struct step *s, float p, float g, const struct state *old);
 
 /* The new parameter: the exact result of the formulas above on the f32 states and the rounded

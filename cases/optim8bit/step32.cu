@@ -49,19 +49,19 @@ DEVICE void step32(typename F::stored *p_at, const typename F::stored *g_at, f32
     i32 i = BLOCK_X * SIZE + THREAD_X;
     if (i >= n)
         return;
-    f32 raw = F::widen(g_at[i]), p = F::widen(p_at[i]), g = s.gnorm * raw;
+    f32 raw = F::widen(g_at[i]), p = F::widen(p_at[i]), g = F::widen(F::narrow(s.gnorm * raw));
     f32 shrink = 1.0f - s.lr * s.wd;
     if (R == MOMENTUM || R == RMSPROP || R == ADAGRAD) {
         if (s.wd > 0)
-            g = fused(p, s.wd, g);
+            g = F::widen(F::narrow(fused(p, s.wd, g)));
         f32 m = m_at[i];
         if (R == MOMENTUM)
             m = t == 1 ? g : fused(m, s.beta1, g);
         if (R == RMSPROP)
-            m = fused(m, s.beta1, (1.0f - s.beta1) * (g * g));
+            m = fused(m, s.beta1, (1.0f - s.beta1) * g * g);
         if (R == ADAGRAD)
             m = fused(g, g, m);
-        f32 move = R == MOMENTUM ? m : raw / (root(m) + s.eps);
+        f32 move = R == MOMENTUM ? m : g / (root(m) + s.eps);
         m_at[i] = m;
         p_at[i] = F::narrow(p - s.lr * move);
     }
@@ -75,7 +75,7 @@ DEVICE void step32(typename F::stored *p_at, const typename F::stored *g_at, f32
     if (R == ADAM || R == ADEMAMIX) {
         bool skip = !is_finite(raw);
         f32 m = skip ? 0 : fused(m_at[i], s.beta1, (1.0f - s.beta1) * g);
-        f32 v = skip ? 0 : fused(v_at[i], s.beta2, (1.0f - s.beta2) * (g * g));
+        f32 v = skip ? 0 : fused(v_at[i], s.beta2, R == ADAM ? (1.0f - s.beta2) * (g * g) : (1.0f - s.beta2) * g * g);
         f32 slow = 0, q;
         if (R == ADEMAMIX) {
             slow = skip ? 0 : fused(slow_at[i], s.beta3, (1.0f - s.beta3) * g);

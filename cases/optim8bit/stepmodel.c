@@ -34,7 +34,7 @@ static float decayed(const struct step *s, bool fused, float p)
 
 static float lion(const struct step *s, bool fused, float p, float old, float g)
 {
-    float h = s->gnorm * g, b = s->beta1;
+    float h = step_gradient(s, 0, g), b = s->beta1;
     float z = s->wide ? fmaf(old, b, (1 - b) * h) : fmaf(1 - b, h, old * b);
     float u = stored(s, s->lr) * (float)((z > 0) - (z < 0));
     volatile float f = join(fused, -s->lr, s->wd, 1);
@@ -60,7 +60,7 @@ static float moved(const struct step *s, bool fused, float p, float g, const str
         return stored(s, join(fused, -s->lr, x->m, p));
     default:
         b = sqrtf(x->m);
-        b = g / (b + s->eps);
+        b = (s->wide ? step_gradient(s, p, g) : g) / (b + s->eps);
         return stored(s, join(fused, -s->lr, b, p));
     }
 }
