@@ -85,6 +85,9 @@ enum err caselibrary_open(struct caselibrary *l, struct errinfo *e)
         l->handle[i] = dlopen(l->path[i], RTLD_NOW | RTLD_LOCAL);
         if (!l->handle[i]) {
             const char *words = dlerror();
+            size_t n = strlen(l->path[i]);
+            if (words && !strncmp(words, l->path[i], n) && words[n] == ':') /* said already */
+                words += n + 1 + strspn(words + n + 1, " ");
             return err_set(e, ERR_USAGE, "cannot open the library %.300s: %.400s", l->path[i],
                            words ? words : "no reason given");
         }

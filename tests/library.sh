@@ -119,7 +119,7 @@ file '{name: scale, grid: 3, arguments: [f32 2, x, y, i64 n]}'
 bad 6 "no key is called 'grid'"
 file "$S"
 sed -i 's/fake.so/missing.so/' t.case.yaml
-bad 1:17 'cannot open the library missing.so'
+bad 1:17 'cannot open the library missing.so: cannot open shared'
 file "$S"
 sed -i 's/host: fake.so/hostt: fake.so/' t.case.yaml
 bad 1 "no side 'hostt'"
