@@ -8,7 +8,7 @@
 #include "gap_sum.h"
 #include "ulp.h"
 
-enum { TABLES = 4 };
+enum { TABLES = 4, SPARSE = 16 };
 
 struct piece {
     struct gap *g;
@@ -17,10 +17,13 @@ struct piece {
     const struct limits *limits; /* NULL: none for elements */
     uint32_t near[TABLES][2 * GAP_NEAR];
     union gap_distances d;
+    const int *place; /* of the elements of a strip in it; NULL: one after the other */
 };
 
-static int64_t index_of(const struct piece *p, int64_t at)
+/* Of element `i` of the strip that begins at `at`. */
+static int64_t index_of(const struct piece *p, int64_t at, int i)
 {
+    at += p->place ? p->place[i] : i;
     return p->where->start[at / p->where->run] + at % p->where->run;
 }
 
@@ -108,7 +111,7 @@ static void element_add(struct piece *p, const void *a, const void *b, int64_t a
     bool nan_x = dtype_is_nan(p->f.d, x), nan_y = dtype_is_nan(p->f.d, y);
     bool inf = dtype_is_inf(p->f.d, x) || dtype_is_inf(p->f.d, y);
     bool class_differs = nan_x != nan_y || (inf && x != y && !nan_x);
-    int64_t index = index_of(p, at);
+    int64_t index = index_of(p, at, 0);
     g->nan_both += nan_x && nan_y;
     g->bits_equal += x == y || (nan_x && nan_y);
     if (x != y && !(nan_x && nan_y))
@@ -183,15 +186,15 @@ static void strip_places(struct piece *p, const struct gap_strip *s, const void 
         while (bits_at(&p->f, a, last) == bits_at(&p->f, b, last))
             last--;
         g->n_place += n - s->equal;
-        gap_note_first(&g->first, index_of(p, at + first), bits_at(&p->f, a, first),
+        gap_note_first(&g->first, index_of(p, at, first), bits_at(&p->f, a, first),
                        bits_at(&p->f, b, first));
-        int64_t to = index_of(p, at + last);
+        int64_t to = index_of(p, at, last);
         g->last = to > g->last ? to : g->last;
         return;
     }
     for (int i = gap_strip_unequal(&p->f, a, b, 0, n); i < n;
          i = gap_strip_unequal(&p->f, a, b, i + 1, n)) {
-        int64_t index = index_of(p, at + i);
+        int64_t index = index_of(p, at, i);
         uint64_t far = magnitude(distance(p, s, i));
         uint64_t x = bits_at(&p->f, a, i), y = bits_at(&p->f, b, i);
         note_different(g, index, x, y);
@@ -209,7 +212,7 @@ static void strip_worst(struct piece *p, const struct gap_strip *s, const void *
          i = gap_strip_unequal(&p->f, a, b, i + 1, n)) {
         uint64_t far = magnitude(distance(p, s, i));
         if (far == s->far) {
-            const struct gap_element x = {index_of(p, at + i),
+            const struct gap_element x = {index_of(p, at, i),
                                           {bits_at(&p->f, a, i), bits_at(&p->f, b, i)}};
             gap_note_worst(p->g, far, &x);
             return;
@@ -239,6 +242,33 @@ static void strip_commit(struct piece *p, const struct gap_strip *s, const void 
     }
 }
 
+/* Few elements differ, and all are finite: those are put side by side, and are a strip of their
+ * own. False when a distance leaves 64 bits. */
+static bool strip_sparse(struct piece *p, const char *a, const char *b, int64_t at, int n,
+                         int differ)
+{
+    struct gap *g = p->g;
+    size_t size = (size_t)p->f.width / 8;
+    uint64_t x[GAP_STRIP / SPARSE], y[GAP_STRIP / SPARSE];
+    int place[GAP_STRIP / SPARSE], k = 0;
+    for (int i = gap_strip_unequal(&p->f, a, b, 0, n); i < n;
+         i = gap_strip_unequal(&p->f, a, b, i + 1, n)) {
+        memcpy((char *)x + (size_t)k * size, a + (size_t)i * size, size);
+        memcpy((char *)y + (size_t)k * size, b + (size_t)i * size, size);
+        place[k++] = i;
+    }
+    struct gap_strip s = {0};
+    if (!gap_strip_scan(&p->f, x, y, k, &p->d, &s))
+        return false;
+    p->place = place;
+    strip_commit(p, &s, x, y, at, k);
+    p->place = NULL;
+    g->finite += n - differ;
+    g->bits_equal += n - differ;
+    g->cell[GAP_SIDE] += (uint64_t)(n - differ);
+    return true;
+}
+
 static void strip_add(struct piece *p, const char *a, const char *b, int64_t at, int n)
 {
     struct gap *g = p->g;
@@ -256,10 +286,11 @@ static void strip_add(struct piece *p, const char *a, const char *b, int64_t at,
         g->cell[GAP_SIDE] += (uint64_t)n;
         return;
     }
+    int differ = odd ? n : gap_strip_count(&p->f, a, b, n);
+    if (SPARSE * differ <= n && strip_sparse(p, a, b, at, n, differ))
+        return;
     struct gap_strip s = {0};
     if (!odd && gap_strip_scan(&p->f, a, b, n, &p->d, &s)) {
-        if (!p->f.is_float)
-            s.absolute = (double)s.far;
         strip_commit(p, &s, a, b, at, n);
         return;
     }

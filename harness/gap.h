@@ -49,7 +49,7 @@ struct gap {
     __int128 sum, lowest, highest;         /* of the signed distances b - a */
     struct gap_square square;
     uint64_t bits[2];   /* all bits that are set somewhere, on each side */
-    uint32_t values[2]; /* the same if the unequal pieces hold the same values in any order */
+    uint32_t values[2]; /* the same if the differing elements hold the same values in any order */
     uint64_t *cell;     /* owned: GAP_CELLS, of the distances */
     int64_t *place;     /* owned: GAP_PLACES */
     int64_t n_place;    /* beyond GAP_PLACES: too many, not all are there */

@@ -91,38 +91,31 @@ ALWAYS_INLINE bool NAME(far)(const struct gap_shape *f, const void *a, const voi
     return out >= 0;
 }
 
-/* How many are equal, and the largest |b - a|. */
+/* How many are equal, and the largest |b - a|. Magnitudes are compared by their bits, which order
+ * as they do: that the compiler can make vectors of. */
 ALWAYS_INLINE int NAME(compare)(const struct gap_shape *f, const void *a, const void *b, int n,
                                 double *absolute)
 {
     const WORD *x = a, *y = b;
+    union {
+        double value[GAP_STRIP];
+        int64_t bits[GAP_STRIP];
+    } gap;
     int equal = 0;
-    double far[LANES] = {0};
+    int64_t far = 0;
     for (int i = 0; i < n; i++)
         equal += x[i] == y[i];
-    if (f->d == DTYPE_F32 || f->d == DTYPE_F64) {
-        for (int i = 0; i + LANES <= n; i += LANES)
-            for (int l = 0; l < LANES; l++) {
-                double gap = fabs((double)NAME(to_float)(y[i + l]) - (double)NAME(to_float)(x[i + l]));
-                far[l] = gap > far[l] ? gap : far[l];
-            }
-        for (int i = n / LANES * LANES; i < n; i++) {
-            double gap = fabs((double)NAME(to_float)(y[i]) - (double)NAME(to_float)(x[i]));
-            far[0] = gap > far[0] ? gap : far[0];
-        }
-    } else if (f->is_float) {
-        for (int i = 0; i + LANES <= n; i += LANES)
-            for (int l = 0; l < LANES; l++) {
-                double gap = fabs(float_value(f, y[i + l]) - float_value(f, x[i + l]));
-                far[l] = gap > far[l] ? gap : far[l];
-            }
-        for (int i = n / LANES * LANES; i < n; i++) {
-            double gap = fabs(float_value(f, y[i]) - float_value(f, x[i]));
-            far[0] = gap > far[0] ? gap : far[0];
-        }
-    }
-    for (int l = 0; l < LANES; l++)
-        *absolute = far[l] > *absolute ? far[l] : *absolute;
+    if (!f->is_float)
+        return equal;
+    if (f->d == DTYPE_F32 || f->d == DTYPE_F64)
+        for (int i = 0; i < n; i++)
+            gap.value[i] = fabs((double)NAME(to_float)(y[i]) - (double)NAME(to_float)(x[i]));
+    else
+        for (int i = 0; i < n; i++)
+            gap.value[i] = fabs(float_value(f, y[i]) - float_value(f, x[i]));
+    for (int i = 0; i < n; i++)
+        far = gap.bits[i] > far ? gap.bits[i] : far;
+    *absolute = from_bits((uint64_t)far);
     return equal;
 }
 
@@ -163,10 +156,27 @@ ALWAYS_INLINE void NAME(values)(const void *a, int n, uint32_t *sum)
     *sum = s;
 }
 
+/* How many differ. */
+ALWAYS_INLINE int NAME(count)(const void *a, const void *b, int n)
+{
+    const WORD *x = a, *y = b;
+    int equal = 0;
+    for (int i = 0; i < n; i++)
+        equal += x[i] == y[i];
+    return n - equal;
+}
+
 /* The first element that differs from `from` on; n if none. */
 ALWAYS_INLINE int NAME(unequal)(const void *a, const void *b, int from, int n)
 {
     const WORD *x = a, *y = b;
+    for (; from + BLOCK <= n; from += BLOCK) {
+        WORD any = 0;
+        for (int i = 0; i < BLOCK; i++)
+            any |= x[from + i] ^ y[from + i];
+        if (any)
+            break;
+    }
     while (from < n && x[from] == y[from])
         from++;
     return from;

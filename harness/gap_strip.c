@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 8 };
+enum { BLOCK = 16 };
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 struct gap_shape gap_shape_make(enum dtype d)
@@ -124,12 +124,30 @@ ALWAYS_INLINE bool strip_scan(const struct gap_shape *f, const void *a, const vo
     s->equal = BY_WIDTH(f, compare, f, a, b, n, &s->absolute);
     if (f->is_float)
         BY_WIDTH(f, marks, f, a, b, n, &s->marks);
+    else
+        s->absolute = (double)s->far;
     BY_WIDTH(f, values, a, n, &s->values[0]);
     BY_WIDTH(f, values, b, n, &s->values[1]);
     return true;
 }
 
+ALWAYS_INLINE int strip_count(const struct gap_shape *f, const void *a, const void *b, int n)
+{
+    return BY_WIDTH(f, count, a, b, n);
+}
+
 #ifdef __x86_64__
+__attribute__((target("avx2"))) static int count_avx2(const struct gap_shape *f, const void *a,
+                                                      const void *b, int n)
+{
+    return strip_count(f, a, b, n);
+}
+
+int gap_strip_count(const struct gap_shape *f, const void *a, const void *b, int n)
+{
+    return __builtin_cpu_supports("avx2") ? count_avx2(f, a, b, n) : strip_count(f, a, b, n);
+}
+
 __attribute__((target("avx2"))) static bool
 special_avx2(const struct gap_shape *f, const void *data, int n, uint64_t *bits)
 {
@@ -157,6 +175,11 @@ bool gap_strip_scan(const struct gap_shape *f, const void *a, const void *b, int
                                           : strip_scan(f, a, b, n, d, s);
 }
 #else
+int gap_strip_count(const struct gap_shape *f, const void *a, const void *b, int n)
+{
+    return strip_count(f, a, b, n);
+}
+
 bool gap_strip_special(const struct gap_shape *f, const void *data, int n, uint64_t *bits)
 {
     return strip_special(f, data, n, bits);

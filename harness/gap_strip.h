@@ -30,7 +30,7 @@ struct gap_marks {
 /* One strip, all of it finite. */
 struct gap_strip {
     int equal;
-    double absolute; /* float: the largest |b - a| */
+    double absolute; /* the largest |b - a| */
     struct gap_marks marks;
     uint32_t values[2];
     int64_t low, high; /* distances */
@@ -55,6 +55,9 @@ bool gap_strip_scan(const struct gap_shape *f, const void *a, const void *b, int
 /* Parts of it, for strips that are not all finite. */
 void gap_strip_marks(const struct gap_shape *f, uint64_t a, uint64_t b, struct gap_marks *m);
 void gap_strip_values(const struct gap_shape *f, const void *data, int n, uint32_t *sum);
+
+/* How many elements differ. */
+int gap_strip_count(const struct gap_shape *f, const void *a, const void *b, int n);
 
 /* The first element that differs from `from` on; n if none. */
 int gap_strip_unequal(const struct gap_shape *f, const void *a, const void *b, int from, int n);
