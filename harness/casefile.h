@@ -188,6 +188,12 @@ enum err casefile_keys(const struct casefile *f, const struct yamlnode *map,
                        const char *const *keys, struct errinfo *e);
 enum err casefile_want(const struct casefile *f, const struct yamlnode *n, enum yaml_kind kind,
                        const char *what, struct errinfo *e);
+/* A name that expressions, ids and records can hold, of fewer than `room` characters. */
+enum err casefile_name(const struct casefile *f, const struct yamlnode *n, const char *name,
+                       size_t room, struct errinfo *e);
+/* One member of `parameters:` and of `tensors:`. */
+enum err casefile_param(struct casefile *f, const struct yamlnode *n, struct errinfo *e);
+enum err casefile_tensor(struct casefile *f, const struct yamlnode *n, struct errinfo *e);
 /* A size, or a number when `real`; and the formula of an output, with its indices. */
 enum err casefile_expr(const struct casefile *f, const struct yamlnode *n, bool real,
                        struct expr *ret_expr, struct errinfo *e);
