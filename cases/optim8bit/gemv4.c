@@ -6,9 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* 4-bit GEMV. */
+/* 4-bit GEMV and, row by row of a, GEMM. */
 
 enum { A, CODE, ABSMAX, BOOK, Y };
+
+static int64_t rows_of(const struct case_id *id)
+{
+    return trait_of(id)->group == GROUP_GEMM4 ? id->value[P_M].i : 1;
+}
 
 enum err gemv4_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e)
 {
@@ -16,7 +21,9 @@ enum err gemv4_plan(const struct case_id *id, struct case_plan *p, struct errinf
     enum dtype d = dtype_of(id);
     int64_t n = id->value[P_N].i, k = id->value[P_K].i, block = id->value[P_BLOCK].i;
     int64_t codes = n * k / 2, scales = (n * k + block - 1) / block, entries = 16;
-    const int64_t shape[] = {n, k / 2};
+    int64_t m = rows_of(id);
+    const int64_t shape[] = {n, k / 2}, in[] = {m, k}, out[] = {m, n};
+    const int vector = trait_of(id)->group == GROUP_GEMV4;
     enum book_kind kind = book_of(id);
     if (kind != BOOK_NF4 && kind != BOOK_FP4)
         return err_set(e, ERR_USAGE, "optim8bit/%s takes book=nf4 or book=fp4",
@@ -24,20 +31,25 @@ enum err gemv4_plan(const struct case_id *id, struct case_plan *p, struct errinf
     if (block & (block - 1))
         return err_set(e, ERR_USAGE, "block=%lld: blocks are powers of two from 32 to 4096",
                        (long long)block);
+    if (m * n > 1 << 27 || m * k > 1 << 27)
+        return err_set(e, ERR_USAGE, "m=%lld,n=%lld,k=%lld: m*n and m*k are at most 2^27",
+                       (long long)m, (long long)n, (long long)k);
     if (k % 2 || codes > 1 << 26)
         return err_set(e, ERR_USAGE,
                        "n=%lld,k=%lld: k is even (two codes a byte), n*k at most 2^27",
                        (long long)n, (long long)k);
-    plan_tensor(p, "a", TENSOR_IN, d, 1, &k, id->dist);
+    plan_tensor(p, "a", TENSOR_IN, d, 2 - vector, in + vector, id->dist);
     plan_tensor(p, "code", TENSOR_IN, kind == BOOK_NF4 ? DTYPE_NF4X2 : DTYPE_FP4X2, 2, shape,
                 DIST_UNIFORM);
     plan_tensor(p, "absmax", TENSOR_IN, DTYPE_F32, 1, &scales, DIST_POSITIVE);
     plan_tensor(p, "book", TENSOR_IN, DTYPE_F32, 1, &entries, DIST_ZERO);
-    plan_tensor(p, "y", TENSOR_OUT, d, 1, &n, DIST_ZERO);
+    plan_tensor(p, "y", TENSOR_OUT, d, 2 - vector, out + vector, DIST_ZERO);
     snprintf(entry, sizeof entry, "%s_%s", id->variant->name, dtype_info(d)->name);
     struct case_launch *l = plan_launch(p, entry, n, 32);
     for (int i = A; i <= Y; i++)
         push_tensor(l, i);
+    l->grid[1] = (uint32_t)m;
+    push_i32(l, n);
     push_i32(l, k);
     push_i32(l, block);
     return ERR_OK;
@@ -69,11 +81,12 @@ static double in_format(enum dtype d, double x)
  *   result     u |y| + half a subnormal
  *
  * A flushing mode loses up to 2^-126 in each of the k products and sums. */
-static void judge_row(const struct case_id *id, const struct tensor *const *input, int64_t row,
-                      const struct book *b, struct oracle *o)
+static void judge_element(const struct case_id *id, const struct tensor *const *input,
+                          int64_t i, const struct book *b, struct oracle *o)
 {
     enum dtype d = dtype_of(id);
     int64_t k = id->value[P_K].i, block = id->value[P_BLOCK].i;
+    int64_t row = i % id->value[P_N].i, from = i / id->value[P_N].i * k;
     double u = dtype_unit(d), tiny = dtype_min_subnormal(d) / 2, v = 0x1p-24;
     long double sum = 0, size = 0;
     double last = 0, special = 0;
@@ -82,7 +95,7 @@ static void judge_row(const struct case_id *id, const struct tensor *const *inpu
         int code = (int)(tensor_bits(input[CODE], at / 2) >> (at % 2 ? 0 : 4) & 15);
         double scale = in_format(d, tensor_value(input[ABSMAX], at / block));
         double x = in_format(d, in_format(d, (double)b->value[code]) * scale);
-        last = tensor_value(input[A], l) * x;
+        last = tensor_value(input[A], from + l) * x;
         if (!isfinite(last))
             special += last;
         else {
@@ -93,17 +106,17 @@ static void judge_row(const struct case_id *id, const struct tensor *const *inpu
     double value = (double)sum, total = (double)size;
     double depth = 32 * ceil((double)k / 1024) + 6;
     double flush = id->mode.flush ? 2 * (double)k * (double)FLT_MIN : 0;
-    judge_exact(o, row, special != 0 || isnan(special) ? special : value, last);
-    o->scale[row] = total;
+    judge_exact(o, i, special != 0 || isnan(special) ? special : value, last);
+    o->scale[i] = total;
     if (isnan(special) || special != 0)
         return;
-    o->tail[row] = (double)(sum - (long double)value);
-    o->error[row] = (double)k * 0x1p-62 * total;
+    o->tail[i] = (double)(sum - (long double)value);
+    o->error[i] = (double)k * 0x1p-62 * total;
     double inner = u * total + (double)k * tiny + depth * v * (1 + depth * v) * total * (1 + u);
-    o->bound[row] =
-        (inner + u * (fabs(value) + inner) + tiny + flush) * (1 + 0x1p-20) + o->error[row];
+    o->bound[i] =
+        (inner + u * (fabs(value) + inner) + tiny + flush) * (1 + 0x1p-20) + o->error[i];
     if (total > dtype_max(d) / 2)
-        o->bound[row] = INFINITY;
+        o->bound[i] = INFINITY;
 }
 
 enum err gemv4_oracle(const struct case_id *id, const struct case_plan *plan,
@@ -111,10 +124,11 @@ enum err gemv4_oracle(const struct case_id *id, const struct case_plan *plan,
                       struct errinfo *e)
 {
     struct book b;
+    (void)plan, (void)which;
     book_make(book_of(id), &b);
-    TRY(oracle_init(o, plan->tensor[which].dim[0], e));
-    for (int64_t row = 0; row < o->count; row++)
-        judge_row(id, input, row, &b, o);
+    TRY(oracle_init(o, rows_of(id) * id->value[P_N].i, e));
+    for (int64_t i = 0; i < o->count; i++)
+        judge_element(id, input, i, &b, o);
     return ERR_OK;
 }
 
@@ -122,17 +136,18 @@ enum err gemv4_oracle(const struct case_id *id, const struct case_plan *plan,
  */
 
 static uint64_t way_row(const struct case_id *id, const struct tensor *const *input,
-                        const struct book *b, enum way way, int64_t row)
+                        const struct book *b, enum way way, int64_t at_y)
 {
     enum dtype d = dtype_of(id);
     int64_t k = id->value[P_K].i, block = id->value[P_BLOCK].i;
+    int64_t row = at_y % id->value[P_N].i, from = at_y / id->value[P_N].i * k;
     float lane[32] = {0};
     for (int64_t l = 0; l < k; l++) {
         int64_t at = row * k + l;
         int code = (int)(tensor_bits(input[CODE], at / 2) >> (at % 2 ? 0 : 4) & 15);
         volatile float x = (float)in_format(d, (double)b->value[code]) *
                            (float)in_format(d, tensor_value(input[ABSMAX], at / block));
-        float a = (float)tensor_value(input[A], l), *sum = &lane[l / 32 % 32];
+        float a = (float)tensor_value(input[A], from + l), *sum = &lane[l / 32 % 32];
         x = (float)in_format(d, (double)x);
         volatile float p = a * x;
         if (way != WAY_WIDE)

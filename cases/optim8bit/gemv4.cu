@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
 
-/* y = B a with B of n x k in 4-bit codes, as bitsandbytes' plain kernel: scales and book rounded
+/* y = B a for each row of a (grid y; gemv4: one), with B of n x k in 4-bit codes, as bitsandbytes' plain kernel: scales and book rounded
  * to the format first; b = T(book * scale); a b rounded to T; sums in f32, one warp a row, 32
  * neighbouring elements a lane and turn, then a tree over the lanes.
  *
- * fault_lanes holds a fault that acts on HIP only: the tree loses its last step. */
+ * The faults act on HIP only: fault_lanes: the tree loses its last step; fault_rows: rows 3, 7, ... of a
+ * are taken for the row before. */
 
 enum { LANES = 32 };
 
@@ -16,7 +17,7 @@ template <class F> DEVICE f32 in_format(f32 x)
 
 template <class F>
 DEVICE void gemv(const typename F::stored *a, const u8 *code, const f32 *absmax,
-                 const f32 *book, typename F::stored *y, i32 k, i32 size, bool faulty,
+                 const f32 *book, typename F::stored *y, i32 n, i32 k, i32 size, bool faulty,
                  f32 *part)
 {
     i64 row = (i64)BLOCK_X * k;
@@ -36,21 +37,24 @@ DEVICE void gemv(const typename F::stored *a, const u8 *code, const f32 *absmax,
     }
     SYNC();
     if (THREAD_X == 0)
-        y[BLOCK_X] = F::narrow(part[0]);
+        y[(i64)BLOCK_Y * n + BLOCK_X] = F::narrow(part[0]);
 }
 
-#define ENTRY(name, faulty, format)                                                            \
+#define ENTRY(name, lanes, rows, format)                                                       \
     KERNEL(LANES)                                                                              \
     name##_##format(const format_##format::stored *a, const u8 *code, const f32 *absmax,       \
-                    const f32 *book, format_##format::stored *y, i32 k, i32 size)              \
+                    const f32 *book, format_##format::stored *y, i32 n, i32 k, i32 size)       \
     {                                                                                          \
         SHARED f32 part[LANES];                                                                \
-        gemv<format_##format>(a, code, absmax, book, y, k, size, faulty, part);                \
+        i32 row = rows && BLOCK_Y % 4 == 3 ? BLOCK_Y - 1 : BLOCK_Y;                            \
+        gemv<format_##format>(a + (i64)row * k, code, absmax, book, y, n, k, size, lanes, part);\
     }
 
 #define ENTRIES(format)                                                                        \
-    ENTRY(gemv4, false, format)                                                                \
-    ENTRY(fault_lanes, DEVICE_IS_HIP, format)
+    ENTRY(gemv4, false, false, format)                                                         \
+    ENTRY(gemm4, false, false, format)                                                         \
+    ENTRY(fault_rows, false, DEVICE_IS_HIP, format)                                            \
+    ENTRY(fault_lanes, DEVICE_IS_HIP, false, format)
 
 ENTRIES(f32)
 ENTRIES(f16)

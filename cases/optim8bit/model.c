@@ -149,6 +149,6 @@ bool optim8bit_model(const struct case_id *id, const struct case_plan *plan,
     case OF_INT8:
         return group == GROUP_INT8 && int8_model(id, plan, input, which, n, index, ret_bits);
     default:
-        return group == GROUP_GEMV4 && gemv4_model(id, input, way, n, index, ret_bits);
+        return (group == GROUP_GEMV4 || group == GROUP_GEMM4) && gemv4_model(id, input, way, n, index, ret_bits);
     }
 }

@@ -15,7 +15,7 @@
  *   walk.c        8-bit steps of whole cases, block by block
  *   trail.c       inputs of optimizers, states on their way among them
  *   optimizer.c   optimizer kernels: plan, reference
- *   int8.c        LLM.int8: plan, reference; gemv4.c: the 4-bit product
+ *   int8.c        LLM.int8: plan, reference; gemv4.c: the 4-bit products
  *   model.c       other ways of quantizing, for diagnose; stepmodel.c: of stepping */
 
 /* Rows of the parameter table. */
@@ -48,7 +48,8 @@ enum group {
     GROUP_RUN8,
     GROUP_STEP32,
     GROUP_INT8,
-    GROUP_GEMV4
+    GROUP_GEMV4,
+    GROUP_GEMM4
 };
 enum rule {
     RULE_NONE,
