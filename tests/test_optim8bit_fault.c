@@ -47,6 +47,7 @@ static const struct {
     {"optim8bit/fault_wrapped:m=18,n=35,k=200", CAUSE_ACCUMULATE},
     {"optim8bit/fault_lanes:n=40,k=96,book=nf4", CAUSE_LOCALISED},
     {"optim8bit/fault_lanes:dtype=bf16,n=40,k=96,book=fp4", CAUSE_LOCALISED},
+    {"optim8bit/fault_unclipped:dtype=bf16,n=1100,wd=0.03", CAUSE_SCALE},
     {"optim8bit/fault_rows:m=18,n=19,k=64,book=nf4", CAUSE_LOCALISED},
 };
 

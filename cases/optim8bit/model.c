@@ -144,11 +144,12 @@ bool optim8bit_model(const struct case_id *id, const struct case_plan *plan,
         return group == GROUP_QUANTIZE &&
                quantize_model(id, plan, input, which, way, n, index, ret_bits);
     case OF_STEP:
-        return (group == GROUP_STEP8 || group == GROUP_STEP32) &&
+        return (group == GROUP_STEP8 || step_is_wide(id)) &&
                step_model(id, plan, input, which, way, n, index, ret_bits);
     case OF_INT8:
         return group == GROUP_INT8 && int8_model(id, plan, input, which, n, index, ret_bits);
     default:
-        return (group == GROUP_GEMV4 || group == GROUP_GEMM4) && gemv4_model(id, input, way, n, index, ret_bits);
+        return (group == GROUP_GEMV4 || group == GROUP_GEMM4) &&
+               gemv4_model(id, input, way, n, index, ret_bits);
     }
 }

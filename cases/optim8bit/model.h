@@ -28,6 +28,7 @@ enum way {
     WAY_NO_BIAS,
     WAY_DECAY_FIRST,
     WAY_NO_DECAY,
+    WAY_UNCLIPPED,
     WAY_WRAPPED,
     WAY_LANES,
     WAY_LANES_FUSED,

@@ -34,6 +34,10 @@ static const struct param params[] = {
     [P_EPS] = {"eps", "added to the root", PARAM_REAL, 1e-12, 1, NULL, "1e-8", true},
     [P_WD] = {"wd", "weight decay", PARAM_REAL, 0, 1, NULL, "0", true},
     [P_GNORM] = {"gnorm", "factor of the gradients", PARAM_REAL, 1e-6, 1e6, NULL, "1", true},
+    [P_MAX_UNORM] = {"unorm", "lamb32, lars32: the update's norm is at most this share of pnorm",
+                     PARAM_REAL, 1e-6, 1e6, NULL, "0.1", true},
+    [P_PNORM] = {"pnorm", "lamb32, lars32: norm of the parameters, as the caller gives it",
+                 PARAM_REAL, 1e-6, 1e9, NULL, "30", true},
     [P_M] = {"m", "int8, gemm4: rows of a", PARAM_INT, 1, 65535, NULL, "32", true},
     [P_K] = {"k", "int8, gemv4, gemm4: length of the sums", PARAM_INT, 1, 1 << 20, NULL, "256", true},
     [P_THRESHOLD] = {"threshold", "int8: elements of a of at least this size are left out",
@@ -49,6 +53,7 @@ static const unsigned group_params[] = {
     [GROUP_STEP8] = STEP_PARAMS | 1u << P_STEPS,
     [GROUP_RUN8] = STEP_PARAMS | 1u << P_STEPS,
     [GROUP_STEP32] = STEP_PARAMS,
+    [GROUP_CLIP32] = STEP_PARAMS | 1u << P_MAX_UNORM | 1u << P_PNORM,
     [GROUP_INT8] = 1u << P_M | 1u << P_N | 1u << P_K | 1u << P_THRESHOLD,
     [GROUP_GEMV4] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_N | 1u << P_K | 1u << P_BLOCK,
     [GROUP_GEMM4] = 1u << P_DTYPE | 1u << P_BOOK | 1u << P_M | 1u << P_N | 1u << P_K |
@@ -60,7 +65,7 @@ static const unsigned group_params[] = {
 /* variant.def: name, summary, source, hidden, group, rule */
 static const struct variant variants[] = {
 #define VARIANT(name, summary, source, hidden, group, rule)                                    \
-    {name, summary, source, hidden, false},
+    {name, summary, source, hidden, GROUP_##group == GROUP_CLIP32},
 #include "variant.def"
 #undef VARIANT
     {NULL, NULL, NULL, false, false},
@@ -167,6 +172,7 @@ static const struct work works[] = {
     [GROUP_STEP8] = {optimizer_plan, optimizer_oracle, optimizer_fill},
     [GROUP_RUN8] = {optimizer_plan, optimizer_oracle, optimizer_fill},
     [GROUP_STEP32] = {optimizer_plan, optimizer_oracle, optimizer_fill},
+    [GROUP_CLIP32] = {optimizer_plan, optimizer_oracle, optimizer_fill},
     [GROUP_INT8] = {int8_plan, int8_oracle, int8_fill},
     [GROUP_GEMV4] = {gemv4_plan, gemv4_oracle, gemv4_fill},
     [GROUP_GEMM4] = {gemv4_plan, gemv4_oracle, gemv4_fill},

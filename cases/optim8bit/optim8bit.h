@@ -13,6 +13,7 @@
  *   quantize.c    blockwise quantization: plan, inputs, reference
  *   step.c        one optimizer step of one element
  *   walk.c        8-bit steps of whole cases, block by block
+ *   clip.c        the norm of updates, and its limit
  *   trail.c       inputs of optimizers, states on their way among them
  *   optimizer.c   optimizer kernels: plan, reference
  *   int8.c        LLM.int8: plan, reference; gemv4.c: the 4-bit products
@@ -34,6 +35,8 @@ enum {
     P_EPS,
     P_WD,
     P_GNORM,
+    P_MAX_UNORM,
+    P_PNORM,
     P_M,
     P_K,
     P_THRESHOLD,
@@ -47,6 +50,7 @@ enum group {
     GROUP_STEP8,
     GROUP_RUN8,
     GROUP_STEP32,
+    GROUP_CLIP32, /* STEP32 with the norm of the update limited */
     GROUP_INT8,
     GROUP_GEMV4,
     GROUP_GEMM4

@@ -68,6 +68,28 @@ static void plan_states8(const struct case_id *id, struct case_plan *p)
         plan_tensor(p, "book2", TENSOR_IN, DTYPE_F32, 1, &book, DIST_ZERO);
 }
 
+static void push_all(const struct case_id *id, const struct step *s, struct case_plan *p,
+                     struct case_launch *l)
+{
+    for (int i = 0; i < p->n_tensor; i++)
+        push_tensor(l, i);
+    push_i32(l, id->value[P_N].i);
+    push_i32(l, s->t);
+}
+
+/* The sum of squared updates and the launch that makes it. */
+static void plan_norm(const struct case_id *id, const struct step *s, struct case_plan *p)
+{
+    const int64_t one = 1, blocks = (id->value[P_N].i + WALK_SIZE - 1) / WALK_SIZE;
+    char entry[64];
+    p->tensor[plan_tensor(p, "unorm", TENSOR_OUT, DTYPE_F32, 1, &one, DIST_ZERO)].zeroed = true;
+    snprintf(entry, sizeof entry, "%s_norm_%s", s->rule == RULE_MOMENTUM ? "lars32" : "lamb32",
+             dtype_info(s->d)->name);
+    struct case_launch *l = plan_launch(p, entry, blocks, WALK_SIZE);
+    push_all(id, s, p, l);
+    push_scalars(l, s);
+}
+
 enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e)
 {
     char entry[64];
@@ -83,11 +105,13 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
         p->tensor[0].dim[0] = one;
         plan_tensor(p, "p_at", TENSOR_OUT, s.d, 2, matrix, DIST_ZERO);
     }
-    if (group == GROUP_STEP32)
+    if (step_is_wide(id))
         plan_states32(id, p);
     else
         plan_states8(id, p);
     plan_tensor(p, "rate", TENSOR_IN, DTYPE_F32, 2, rates, DIST_ZERO);
+    if (group == GROUP_CLIP32)
+        plan_norm(id, &s, p);
 
     for (int i = 0; i < p->n_tensor; i++)
         p->tensor[i].sequence = rows > 1;
@@ -96,13 +120,12 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
     snprintf(entry, sizeof entry, "%s_%s", id->variant->name, dtype_info(s.d)->name);
     struct case_launch *l = plan_launch(p, entry, (n + WALK_SIZE - 1) / WALK_SIZE, WALK_SIZE);
     l->grid[1] = run ? 1 : (uint32_t)rows;
-    for (int i = 0; i < p->n_tensor; i++)
-        push_tensor(l, i);
-    push_i32(l, n);
-    push_i32(l, id->value[P_STEP].i);
+    push_all(id, &s, p, l);
     if (run)
         push_i32(l, rows);
     push_scalars(l, &s);
+    if (group == GROUP_CLIP32)
+        push_f32(l, s.limit);
     return ERR_OK;
 }
 
@@ -224,11 +247,37 @@ static float input_at(const struct tensor *const *input, int tensor, int64_t i)
     return tensor < 0 ? 0 : (float)tensor_value(input[tensor], i);
 }
 
+static void judge_norm(struct oracle *o, const struct clip *c, int64_t n)
+{
+    judge_exact(o, 0, c->sum, c->sum / (double)n);
+    o->bound[0] = c->beyond ? INFINITY : c->bound;
+}
+
+/* The factor of the update, from all elements. */
+static struct clip oracle_clip(const struct case_plan *plan, const struct tensor *const *input,
+                               int64_t n, struct step *s)
+{
+    int v = walk_find(plan, "v");
+    const struct walk_tensors t = {input[walk_find(plan, "p")], input[walk_find(plan, "g")],
+                                   input[walk_find(plan, "m")], v < 0 ? NULL : input[v]};
+    struct clip c = clip_make(s, &t, n);
+    s->factor = c.factor;
+    s->factor_relative = c.factor_relative;
+    return c;
+}
+
 static void oracle32(const struct case_id *id, const struct case_plan *plan,
                      const struct tensor *const *input, int which, struct oracle *o)
 {
     struct step s = step_make(id);
     const char *name = plan->tensor[which].name;
+    struct clip clip = {0};
+    if (s.limit > 0)
+        clip = oracle_clip(plan, input, id->value[P_N].i, &s);
+    if (!strcmp(name, "unorm")) {
+        judge_norm(o, &clip, id->value[P_N].i);
+        return;
+    }
     int m = walk_find(plan, "m"), slow = walk_find(plan, "slow"), v = walk_find(plan, "v");
     for (int64_t i = 0; i < o->count; i++) {
         double x = tensor_value(input[walk_find(plan, "p")], i);
@@ -238,9 +287,10 @@ static void oracle32(const struct case_id *id, const struct case_plan *plan,
                             input_at(input, v, i)};
         struct state new = step_state(&s, (float)x, g, &old);
         p = step_param(&s, &p, g, &old, &new);
-        if (name[0] == 'p')
+        if (name[0] == 'p') {
             judge_param(o, i, s.d, &p);
-        else {
+            o->bound[i] = clip.beyond ? INFINITY : o->bound[i];
+        } else {
             bool is_m = name[0] == 'm', is_v = name[0] == 'v';
             float now = is_m ? new.m : is_v ? new.v : new.slow;
             float was = is_m ? old.m : is_v ? old.v : old.slow;
@@ -255,7 +305,7 @@ enum err optimizer_oracle(const struct case_id *id, const struct case_plan *plan
 {
     const struct case_tensor *t = &plan->tensor[which];
     TRY(oracle_init(o, t->rank == 1 ? t->dim[0] : t->dim[0] * t->dim[1], e));
-    if (trait_of(id)->group == GROUP_STEP32) {
+    if (step_is_wide(id)) {
         oracle32(id, plan, input, which, o);
         return ERR_OK;
     }

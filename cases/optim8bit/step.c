@@ -38,11 +38,17 @@ bool step_has_v(enum rule rule)
 /* --- scalars ---------------------------------------------------------------------------------
  */
 
+bool step_is_wide(const struct case_id *id)
+{
+    enum group g = trait_of(id)->group;
+    return g == GROUP_STEP32 || g == GROUP_CLIP32;
+}
+
 struct step step_make(const struct case_id *id)
 {
     const union param_value *v = id->value;
     struct step s = {.rule = trait_of(id)->rule,
-                     .wide = trait_of(id)->group == GROUP_STEP32,
+                     .wide = step_is_wide(id),
                      .freedom = freedom_of(&id->mode),
                      .d = dtype_of(id),
                      .beta1 = (float)v[P_BETA1].r,
@@ -52,7 +58,10 @@ struct step step_make(const struct case_id *id)
                      .eps = (float)v[P_EPS].r,
                      .lr = (float)v[P_LR].r,
                      .wd = (float)v[P_WD].r,
-                     .gnorm = (float)v[P_GNORM].r};
+                     .gnorm = (float)v[P_GNORM].r,
+                     .factor = 1};
+    if (trait_of(id)->group == GROUP_CLIP32)
+        s.limit = (float)v[P_MAX_UNORM].r * (float)v[P_PNORM].r;
     step_at(&s, v[P_STEP].i);
     return s;
 }
@@ -215,12 +224,12 @@ static double quotient(const struct step *s, float g, const struct state *new)
     double m = (double)new->m, v = (double)new->v;
     switch (s->rule) {
     case RULE_ADAM:
-        return (double)s->size * (m / (sqrt(v) + (double)s->floor));
+        return s->factor * (double)s->size * (m / (sqrt(v) + (double)s->floor));
     case RULE_ADEMAMIX:
         return -(double)s->lr * ((m / (double)s->c1 + (double)s->alpha * (double)new->slow) /
                                  (sqrt(v) / (double)s->c2 + (double)s->eps));
     case RULE_MOMENTUM:
-        return -(double)s->lr * m;
+        return -s->factor * (double)s->lr * m;
     default:
         return -(double)s->lr * ((double)g / (sqrt(m) + (double)s->eps));
     }
@@ -230,10 +239,11 @@ static double quotient(const struct step *s, float g, const struct state *new)
 static double relative_error(const struct step *s, const struct state *new)
 {
     bool exact = s->freedom.exact;
+    double factor = s->limit > 0 ? s->factor_relative + unit : 0;
     if (s->rule == RULE_MOMENTUM)
-        return unit;
+        return unit + factor;
     if (s->rule != RULE_ADEMAMIX)
-        return (exact ? 4 : 11) * unit;
+        return (exact ? 4 : 11) * unit + factor;
     double a = (double)new->m / (double)s->c1, b = (double)s->alpha *(double)new->slow;
     double terms = a + b != 0 ? (fabs(a) + fabs(b)) / fabs(a + b) : 1;
     return ((exact ? 5 : 16) + (exact ? 2 : 6) * terms) * unit;

@@ -30,6 +30,8 @@ struct step {
     struct freedom freedom;
     enum dtype d; /* of p and g */
     float beta1, beta2, beta3, alpha, eps, lr, wd, gnorm;
+    float limit; /* of the update's norm; 0: none */
+    double factor, factor_relative; /* of the update, and its error; clip.c */
     /* Made of them for step t, as the kernel gets them. */
     int64_t t;
     float c1, c2, size, floor; /* size = -lr c2/c1; floor = c2 eps */
@@ -43,6 +45,7 @@ struct state {
 bool step_has_slow(enum rule rule);
 bool step_has_v(enum rule rule);
 
+bool step_is_wide(const struct case_id *id); /* states in f32 */
 struct step step_make(const struct case_id *id);
 void step_at(struct step *s, int64_t t); /* fills what depends on t */
 

@@ -128,14 +128,30 @@ static float number_at(const struct tensor *const *input, const struct case_plan
     return at < 0 ? 0 : (float)tensor_value(input[at], i);
 }
 
+/* The step with the update scaled as the norm of all updates wants it. */
+static struct step clipped(const struct step *as, const struct case_plan *plan,
+                           const struct tensor *const *input, int64_t n)
+{
+    struct step s = *as;
+    int v = walk_find(plan, "v");
+    const struct walk_tensors t = {input[walk_find(plan, "p")], input[walk_find(plan, "g")],
+                                   input[walk_find(plan, "m")], v < 0 ? NULL : input[v]};
+    float factor = (float)clip_make(&s, &t, n).factor;
+    s.size *= factor;
+    s.lr *= s.rule == RULE_MOMENTUM ? factor : 1; /* adam's rate also decays */
+    return s;
+}
+
 static bool wide_model(const struct case_id *id, const struct case_plan *plan,
                        const struct tensor *const *input, int which, enum way way, int64_t n,
                        const int64_t *index, uint64_t *ret_bits)
 {
     struct step s = step_make(id);
     const struct case_tensor *t = &plan->tensor[which];
-    if (way == WAY_SCALES || way == WAY_BOOK2 || way == WAY_NO_SIGN)
+    if (way == WAY_SCALES || way == WAY_BOOK2 || way == WAY_NO_SIGN || t->name[0] == 'u')
         return false;
+    if (s.limit > 0 && way != WAY_UNCLIPPED)
+        s = clipped(&s, plan, input, id->value[P_N].i);
     s.rounded_products = way == WAY_UNFUSED;
     for (int64_t k = 0; k < n; k++) {
         int64_t i = index[k];
@@ -160,7 +176,7 @@ bool step_model(const struct case_id *id, const struct case_plan *plan,
     struct walk w = walk_make(id, plan);
     const struct case_tensor *t = &plan->tensor[which];
     bool two = step_has_v(w.s.rule), crossed = way == WAY_SCALES;
-    if ((crossed && w.s.rule != RULE_ADAM) || (way == WAY_BOOK2 && !two) ||
+    if ((way == WAY_UNCLIPPED && !(w.s.limit > 0)) || (crossed && w.s.rule != RULE_ADAM) || (way == WAY_BOOK2 && !two) ||
         ((way == WAY_NO_BIAS || way == WAY_DECAY_FIRST || way == WAY_NO_DECAY) && !two))
         return false;
     if (w.s.wide)

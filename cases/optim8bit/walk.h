@@ -62,6 +62,22 @@ int64_t walk_scale_at(const struct walk *w, int64_t row, int k, int64_t block);
 /* The sign rule of m and slow: the code moves towards x where their signs differ. */
 uint8_t walk_code_signed(const struct book *b, int place, float x, bool has_sign);
 
+/* --- clip.c ----------------------------------------------------------------------------------
+ */
+
+/* Inputs of an f32 step; `v` NULL where the rule has none. */
+struct walk_tensors {
+    const struct tensor *p, *g, *m, *v;
+};
+
+/* The sum of squared updates, how far a device's may be off; the factor of the update and its
+ * relative error. Beyond: too large for f32, nothing is judged. */
+struct clip {
+    double sum, bound, relative, factor, factor_relative;
+    bool beyond;
+};
+struct clip clip_make(const struct step *s, const struct walk_tensors *t, int64_t n);
+
 /* The plan's tensor of that name, or -1. */
 int walk_find(const struct case_plan *p, const char *name);
 
