@@ -82,8 +82,9 @@ bool caserun_unwritten(struct caserun *r, int64_t *ret_count)
 
 static const char order_variable[] = "GPUPARITY_SIM_ORDER";
 
-/* A simulated device runs the k-th repeat in an order of its own; a real one takes what comes. The
- * last of three or more is in the order of the first, on memory that held something else. */
+/* A simulated device runs the k-th repeat in an order of its own; a real one takes what comes.
+ * The last of three or more is in the order of the first, on memory that held something else.
+ */
 static enum noise_kind order_set(int k, int repeats, const char *own)
 {
     char text[16];
@@ -105,9 +106,9 @@ static void noises_add(struct caserun *r, struct noise *n, enum noise_kind kind)
         if (t->role == TENSOR_IN)
             continue;
         bool other = kind == NOISE_MEMORY && t->role == TENSOR_OUT && !t->zeroed;
-        uint64_t poison = !other                               ? UINT64_MAX
+        uint64_t poison = !other                             ? UINT64_MAX
                           : dtype_info(t->dtype)->bytes == 1 ? POISON_OTHER_BYTE
-                                                               : 0;
+                                                             : 0;
         noise_add(&n[o++], &r->tensor[i], kind, poison);
     }
 }

@@ -43,8 +43,8 @@ bool caserun_on_device(struct caserun *r);
  * a suspicion, for which the case runs again on another poison. */
 bool caserun_unwritten(struct caserun *r, int64_t *ret_count);
 
-/* Runs the case place->repeats - 1 times more and compares: c.unstable, c.stale and the noise. The
- * results given stay those of the first run. */
+/* Runs the case place->repeats - 1 times more and compares: c.unstable, c.stale and the noise.
+ * The results given stay those of the first run. */
 bool caserun_repeat(struct caserun *r);
 
 #endif

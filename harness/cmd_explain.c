@@ -65,7 +65,8 @@ static void print_untried(const struct explain *x)
         if (!first)
             continue;
         char text[1500], change[200];
-        size_t used = (size_t)snprintf(text, sizeof text, "not tried on %s:", where(x, t->side));
+        size_t used =
+            (size_t)snprintf(text, sizeof text, "not tried on %s:", where(x, t->side));
         for (int k = i; k < x->n_trial; k++)
             if (x->trial_of[k].status && same_reason(&x->trial_of[k], t)) {
                 change_text(x, &x->trial_of[k], change, sizeof change);
@@ -109,14 +110,15 @@ static void print_best(const struct explain *x)
     change_text(x, t, change, sizeof change);
     if (x->end == EXPLAIN_VERDICT)
         snprintf(text, sizeof text,
-                 "The verdict comes from %s on %s: with %s there it is %s instead of %s.", subject,
-                 where(x, t->side), change, verdict_name(t->verdict),
+                 "The verdict comes from %s on %s: with %s there it is %s instead of %s.",
+                 subject, where(x, t->side), change, verdict_name(t->verdict),
                  verdict_name(x->finding.verdict));
     else if (x->end == EXPLAIN_BOTH)
-        snprintf(text, sizeof text,
-                 "The difference comes from %s, which the two compilers do in different places: "
-                 "with %s on both sides they are bit-equal.",
-                 subject, change);
+        snprintf(
+            text, sizeof text,
+            "The difference comes from %s, which the two compilers do in different places: "
+            "with %s on both sides they are bit-equal.",
+            subject, change);
     else
         snprintf(text, sizeof text,
                  "The difference comes from %s on %s: with %s there the sides are bit-equal.",
@@ -210,11 +212,13 @@ static void print_explanation(const struct explain *x, bool verbose)
 /* --- the operation ---------------------------------------------------------------------------
  */
 
-static void print_operation(const char *side, const struct op_event *x, uint64_t value, int bits)
+static void print_operation(const char *side, const struct op_event *x, uint64_t value,
+                            int bits)
 {
     char text[400];
     if (!x) {
-        printf("  %s  0x%0*" PRIx64 ", made by other than traced arithmetic\n", side, bits / 4, value);
+        printf("  %s  0x%0*" PRIx64 ", made by other than traced arithmetic\n", side, bits / 4,
+               value);
         return;
     }
     diverge_print(x, text, sizeof text);
@@ -236,7 +240,8 @@ static void print_place(const struct explain *x, const struct explain_place *p)
         return;
     }
     snprintf(text, sizeof text,
-             "Element %" PRId64 " of %s, stored by thread %u of block (%u,%u,%u) on %s and thread "
+             "Element %" PRId64
+             " of %s, stored by thread %u of block (%u,%u,%u) on %s and thread "
              "%u of block (%u,%u,%u) on %s: the two part %" PRId64
              " operations before what is stored.",
              p->element, p->out->name, p->trace[0].thread, p->trace[0].block[0],

@@ -29,7 +29,8 @@ static enum err check_output(const struct options *o, struct errinfo *e)
 
 static enum err write_repro(const struct minimize *m, const char *path, struct errinfo *e)
 {
-    struct repro r = {.id = &m->id, .plan = &m->plan, .input = m->input, .finding = &m->finding};
+    struct repro r = {
+        .id = &m->id, .plan = &m->plan, .input = m->input, .finding = &m->finding};
     for (int s = 0; s < 2; s++) {
         r.name[s] = m->name[s];
         r.n_out[s] = m->result[s].n_out;
@@ -60,7 +61,8 @@ static void print_end(const struct minimize *m, const char *output)
         say(text);
     }
     snprintf(text, sizeof text,
-             "From %" PRId64 " to %" PRId64 " elements of inputs and outputs in %d runs; %" PRId64
+             "From %" PRId64 " to %" PRId64
+             " elements of inputs and outputs in %d runs; %" PRId64
              " elements of the inputs are not zero%s.",
              m->start_elements, m->elements, m->runs, m->nonzero,
              m->changed_values ? ", and no id stands for these values" : "");

@@ -11,10 +11,11 @@ enum err cmd_selftest(const struct options *o, int *ret_exit, struct errinfo *e)
     struct device_choice device[2];
     int n;
     if (o->n_word)
-        return err_set(e, ERR_USAGE,
-                       "selftest takes no words, not '%.60s'; gpuparity selfcheck CASE compares "
-                       "with a real card",
-                       o->word[0]);
+        return err_set(
+            e, ERR_USAGE,
+            "selftest takes no words, not '%.60s'; gpuparity selfcheck CASE compares "
+            "with a real card",
+            o->word[0]);
     TRY(device_parse_list("cuda-sim,hip-sim", 2, device, &n, e));
     for (int i = 0; i < n; i++)
         TRY(device_settle(&device[i], e));
@@ -27,10 +28,11 @@ enum err cmd_selftest(const struct options *o, int *ret_exit, struct errinfo *e)
     r->out = o->quiet ? NULL : stdout;
     enum err err = plantrun_all(r, e);
     if (!err) {
-        printf("\n%d faults planted on simulated devices: %d caught, %d missed; %d have the right "
-               "cause%s",
-               r->planted, r->planted - r->missed, r->missed, r->planted - r->misnamed,
-               r->untested ? ";" : "\n");
+        printf(
+            "\n%d faults planted on simulated devices: %d caught, %d missed; %d have the right "
+            "cause%s",
+            r->planted, r->planted - r->missed, r->missed, r->planted - r->misnamed,
+            r->untested ? ";" : "\n");
         if (r->untested)
             printf(" %d UNTESTED\n", r->untested);
         *ret_exit = r->missed || r->misnamed * 20 > r->planted ? COMMAND_FAILS

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Evidence in which values are there at all: codes that stand for other codes, right values in another
- * order, memory nobody wrote. */
+/* Evidence in which values are there at all: codes that stand for other codes, right values in
+ * another order, memory nobody wrote. */
 
 /* --- one code became another -----------------------------------------------------------------
  */
@@ -29,8 +29,8 @@ static void map_fill(struct code_map *m, const struct suspect *s)
     }
 }
 
-/* Elements that hold what their right code mostly became; which codes moved; what the bits of those
- * have in common. */
+/* Elements that hold what their right code mostly became; which codes moved; what the bits of
+ * those have in common. */
 static int64_t map_follow(const struct code_map *m, int *ret_moved, int *ret_from, int *ret_to)
 {
     int64_t follow = 0;
@@ -65,10 +65,11 @@ void diagnose_codes(struct suspect *s)
     /* Neighbours are what rounding gives, not another table. */
     if (moved < 8 || follow * 20 < s->count * 19 || abs(from - to) == 1)
         return;
-    claim_add(s->o, CAUSE_CODEBOOK, s->side, 0.96 * (double)follow / (double)s->count,
-              "wherever one code is right there is one other code: %d codes have moved, 0x%02x to "
-              "0x%02x for instance, in %.1f %% of all elements",
-              moved, (unsigned)from, (unsigned)to, 100.0 * (double)follow / (double)s->count);
+    claim_add(
+        s->o, CAUSE_CODEBOOK, s->side, 0.96 * (double)follow / (double)s->count,
+        "wherever one code is right there is one other code: %d codes have moved, 0x%02x to "
+        "0x%02x for instance, in %.1f %% of all elements",
+        moved, (unsigned)from, (unsigned)to, 100.0 * (double)follow / (double)s->count);
 }
 
 /* --- the right values in another order -------------------------------------------------------
@@ -84,8 +85,8 @@ static int by_rank(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Is what lies in [from, from + n) the right values of there in another order? Half of them must be
- * apart by more than their bounds, or else anything would fit. */
+/* Is what lies in [from, from + n) the right values of there in another order? Half of them
+ * must be apart by more than their bounds, or else anything would fit. */
 static bool reordered(const struct suspect *s, int64_t from, int64_t n, struct ranked *work)
 {
     struct ranked *right = work, *got = work + n;
@@ -121,8 +122,7 @@ static bool far_off(const struct suspect *s)
 void diagnose_reordered(struct suspect *s)
 {
     int64_t columns = s->t->rank ? s->t->dim[s->t->rank - 1] : 1, rows = s->count / columns;
-    if (s->n_bad * 4 < s->count || s->count < 32 || s->count > INT64_C(1) << 24 ||
-        !far_off(s))
+    if (s->n_bad * 4 < s->count || s->count < 32 || s->count > INT64_C(1) << 24 || !far_off(s))
         return;
     struct ranked *work = calloc(2 * (size_t)s->count, sizeof *work);
     if (!work)
@@ -151,8 +151,9 @@ void diagnose_fresh_memory(struct suspect *s)
     for (int64_t i = s->first; i <= s->last; i++)
         n += s->bad[i] && tensor_bits(s->t, i) == fresh;
     if (n * 2 > s->n_bad)
-        claim_add(s->o, CAUSE_UNINITIALISED, s->side, (double)n / (double)s->n_bad,
-                  "%lld of %lld wrong elements hold 0x%llx, which registers and shared memory of a "
-                  "simulated device hold before anyone writes them",
-                  (long long)n, (long long)s->n_bad, (unsigned long long)fresh);
+        claim_add(
+            s->o, CAUSE_UNINITIALISED, s->side, (double)n / (double)s->n_bad,
+            "%lld of %lld wrong elements hold 0x%llx, which registers and shared memory of a "
+            "simulated device hold before anyone writes them",
+            (long long)n, (long long)s->n_bad, (unsigned long long)fresh);
 }

@@ -6,12 +6,13 @@
 
 #include "record.h"
 
-/* Accepted outputs, as digests: case x device x compiler. So a compiler, a driver or a simulator that
- * changes a single bit anywhere is seen the first time it runs, wrong or not.
+/* Accepted outputs, as digests: case x device x compiler. So a compiler, a driver or a
+ * simulator that changes a single bit anywhere is seen the first time it runs, wrong or not.
  *
  *   device cuda-sim                  a simulated device, or the card's name
  *   compiler NVRTC 12.0
- *   90f6a5de4c1b2a37 1f2e3d4c gemm/naive:dtype=f32,...    outputs, kernel's source, canonical id
+ *   90f6a5de4c1b2a37 1f2e3d4c gemm/naive:dtype=f32,...    outputs, kernel's source, canonical
+ * id
  *
  * Lines that start with # are comments. Sorted by device, compiler and id. */
 
@@ -56,9 +57,10 @@ struct digests_tally {
     int64_t skipped;  /* no results, or a kernel that may give others each time */
 };
 
-/* Compares run `run` and adds to the tally; writes to `out` the first `details` cases that changed. */
-enum err digests_check(const struct digests *d, struct record *r, int run, int details, FILE *out,
-                       struct digests_tally *ret_tally, struct errinfo *e);
+/* Compares run `run` and adds to the tally; writes to `out` the first `details` cases that
+ * changed. */
+enum err digests_check(const struct digests *d, struct record *r, int run, int details,
+                       FILE *out, struct digests_tally *ret_tally, struct errinfo *e);
 
 /* Accepts every case of the run that has results. Returns how many were new or changed. */
 enum err digests_accept(struct digests *d, struct record *r, int run, int64_t *ret_count,

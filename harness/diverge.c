@@ -15,14 +15,18 @@ const char *diverge_meaning(enum diverge_kind k)
                                 "other rounds once",
         [DIVERGE_PRODUCT] = "contraction: of two products each side joins another one with the "
                             "addition",
-        [DIVERGE_UNIT] = "the same operation on the same operands gives another result: the units "
-                         "differ (an approximation, a rounding or flushing)",
-        [DIVERGE_OPERANDS] = "the same operation on other operands: another order, or other terms",
+        [DIVERGE_UNIT] =
+            "the same operation on the same operands gives another result: the units "
+            "differ (an approximation, a rounding or flushing)",
+        [DIVERGE_OPERANDS] =
+            "the same operation on other operands: another order, or other terms",
         [DIVERGE_OPERATION] = "other operations lead to this value",
-        [DIVERGE_MATRIX] = "each vendor's matrix unit adds its products in groups and with cuts of its "
-                           "own",
-        [DIVERGE_MEMORY] = "the value was loaded: from another place, or it differs already in memory "
-                           "(another thread or an earlier launch made it)",
+        [DIVERGE_MATRIX] =
+            "each vendor's matrix unit adds its products in groups and with cuts of its "
+            "own",
+        [DIVERGE_MEMORY] =
+            "the value was loaded: from another place, or it differs already in memory "
+            "(another thread or an earlier launch made it)",
         [DIVERGE_UNKNOWN] = "the value was not made by traced arithmetic (integer or bit "
                             "operations)",
     };
@@ -165,16 +169,15 @@ static void align(const struct form *a, struct form *b)
 }
 
 /* The product of these magnitudes that was rounded on its own, and is now `value`. */
-static const struct op_event *product_of(const struct optrace *t, int64_t before, uint64_t value,
-                                         uint64_t x, uint64_t y, int bits)
+static const struct op_event *product_of(const struct optrace *t, int64_t before,
+                                         uint64_t value, uint64_t x, uint64_t y, int bits)
 {
     uint64_t sign = sign_of(bits);
     int64_t at = producer(t, before, value, bits);
     if (at < 0)
         return NULL;
     struct form f = form_of(t, at);
-    return f.kind == FORM_MUL &&
-                   same_pair(f.v[0] & ~sign, f.v[1] & ~sign, x & ~sign, y & ~sign)
+    return f.kind == FORM_MUL && same_pair(f.v[0] & ~sign, f.v[1] & ~sign, x & ~sign, y & ~sign)
                ? f.event
                : NULL;
 }
@@ -210,7 +213,8 @@ static struct step fused_step(const struct optrace *ta, const struct form *a,
 {
     uint64_t term;
     bool a_fused = a->kind == FORM_FMA;
-    if (!fused_against_sum(a_fused ? tb : ta, a_fused ? a : b, a_fused ? b : a, &d->product, &term))
+    if (!fused_against_sum(a_fused ? tb : ta, a_fused ? a : b, a_fused ? b : a, &d->product,
+                           &term))
         return end(d, DIVERGE_OPERATION);
     d->product_on_a = !a_fused;
     uint64_t other = a_fused ? a->v[2] : b->v[2];
@@ -226,10 +230,10 @@ static bool is_made(const struct optrace *t, int64_t before, uint64_t value, int
     return at >= 0 && strcmp(t->event[at].name, "load");
 }
 
-/* Back along the operand that both sides have computed, if it is one only. Where what they loaded
- * differs, this operation is the first to meet it. */
-static int computed_operand(const struct optrace *ta, const struct form *a, const struct optrace *tb,
-                            const struct form *b)
+/* Back along the operand that both sides have computed, if it is one only. Where what they
+ * loaded differs, this operation is the first to meet it. */
+static int computed_operand(const struct optrace *ta, const struct form *a,
+                            const struct optrace *tb, const struct form *b)
 {
     int which = -1, bits = operand_bits(a->event, b->event, a->event->bits);
     for (int k = 0; k < a->n; k++) {
@@ -253,17 +257,20 @@ static struct step same_step(const struct optrace *ta, const struct form *a,
     if (!unequal)
         return end(d, DIVERGE_UNIT);
     int bits = a->event->bits;
-    if (unequal > 1 && a->kind == FORM_FMA && product_of(ta, a->at, a->v[2], b->v[0], b->v[1], bits) &&
+    if (unequal > 1 && a->kind == FORM_FMA &&
+        product_of(ta, a->at, a->v[2], b->v[0], b->v[1], bits) &&
         product_of(tb, b->at, b->v[2], a->v[0], a->v[1], bits))
         return end(d, DIVERGE_PRODUCT);
     int which = computed_operand(ta, a, tb, b);
-    return which < 0 ? end(d, DIVERGE_OPERANDS) : (struct step){STEP_ON, a->v[which], b->v[which]};
+    return which < 0 ? end(d, DIVERGE_OPERANDS)
+                     : (struct step){STEP_ON, a->v[which], b->v[which]};
 }
 
 static struct step step_back(const struct optrace *ta, int64_t *at_a, const struct optrace *tb,
                              int64_t *at_b, struct diverge *d)
 {
-    int64_t a = producer(ta, *at_a, d->value_a, d->bits), b = producer(tb, *at_b, d->value_b, d->bits);
+    int64_t a = producer(ta, *at_a, d->value_a, d->bits),
+            b = producer(tb, *at_b, d->value_b, d->bits);
     d->a = a < 0 ? NULL : &ta->event[a];
     d->b = b < 0 ? NULL : &tb->event[b];
     if (!d->a || !d->b)
@@ -274,8 +281,7 @@ static struct step step_back(const struct optrace *ta, int64_t *at_a, const stru
         return end(d, DIVERGE_MEMORY);
     struct form fa = form_of(ta, a), fb = form_of(tb, b);
     bool sums = fa.kind != FORM_OTHER && fb.kind != FORM_OTHER;
-    if (fa.kind == fb.kind && fa.n == fb.n &&
-        (sums || !strcmp(d->a->name, d->b->name)))
+    if (fa.kind == fb.kind && fa.n == fb.n && (sums || !strcmp(d->a->name, d->b->name)))
         return fa.n ? same_step(ta, &fa, tb, &fb, d) : end(d, DIVERGE_MATRIX);
     if (sums && fa.kind != FORM_MUL && fb.kind != FORM_MUL)
         return fused_step(ta, &fa, tb, &fb, d);

@@ -4,22 +4,23 @@
 
 #include "optrace.h"
 
-/* Where do two threads that compute the same element part? From what each stores back through the
- * operations that made it, along operands that differ, to the first ones whose operands agree.
+/* Where do two threads that compute the same element part? From what each stores back through
+ * the operations that made it, along operands that differ, to the first ones whose operands
+ * agree.
  *
- * Which operation made a value is told by the value: the last one before with that result (either
- * sign). So schedules, registers and moves do not matter. */
+ * Which operation made a value is told by the value: the last one before with that result
+ * (either sign). So schedules, registers and moves do not matter. */
 
 enum diverge_kind {
     DIVERGE_NOWHERE,     /* both store the same */
     DIVERGE_CONTRACTION, /* one rounds a product that the other does not */
     DIVERGE_PRODUCT,     /* of two products each fuses another one */
     DIVERGE_UNIT,        /* the same operation on the same operands, another result */
-    DIVERGE_OPERANDS,    /* the same operation on other operands: another order or other terms */
-    DIVERGE_OPERATION,   /* other operations */
-    DIVERGE_MATRIX,      /* matrix instructions of each vendor */
-    DIVERGE_MEMORY,      /* a value that was loaded: made by another thread or launch */
-    DIVERGE_UNKNOWN      /* made by operations that are not traced: integers */
+    DIVERGE_OPERANDS,  /* the same operation on other operands: another order or other terms */
+    DIVERGE_OPERATION, /* other operations */
+    DIVERGE_MATRIX,    /* matrix instructions of each vendor */
+    DIVERGE_MEMORY,    /* a value that was loaded: made by another thread or launch */
+    DIVERGE_UNKNOWN    /* made by operations that are not traced: integers */
 };
 
 struct diverge {
@@ -32,7 +33,8 @@ struct diverge {
     int bits;
 };
 
-void diverge_find(const struct optrace *a, const struct optrace *b, struct diverge *ret_diverge);
+void diverge_find(const struct optrace *a, const struct optrace *b,
+                  struct diverge *ret_diverge);
 
 /* "fma 0x3f800000 (1) 0x40000000 (2) 0x40400000 (3) = 0x40a00000 (5)" */
 void diverge_print(const struct op_event *x, char *ret_text, size_t size);

@@ -34,8 +34,7 @@ static enum err run_side(struct explain *x, int side, uint32_t set,
     struct case_id id = *x->id;
     t.device = &x->device[side];
     t.codes = &x->codes;
-    *ret_possible =
-        lowering_apply(x->side[side].list, x->side[side].n, set, &id, &t);
+    *ret_possible = lowering_apply(x->side[side].list, x->side[side].n, set, &id, &t);
     return *ret_possible ? trial_run(&t, &id, ret_result, e) : ERR_OK;
 }
 
@@ -176,9 +175,9 @@ static enum err test_set(void *context, uint32_t set, enum delta_answer *ret_ans
         if (set >> i & 1)
             whole |= UINT32_C(1) << f->of[i];
     TRY(trial_do(f->x, f->side, whole, &t, e));
-    *ret_answer = !t || t->status               ? DELTA_UNKNOWN
+    *ret_answer = !t || t->status             ? DELTA_UNKNOWN
                   : reaches(f->x, t, f->goal) ? DELTA_YES
-                                                : DELTA_NO;
+                                              : DELTA_NO;
     return ERR_OK;
 }
 

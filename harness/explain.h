@@ -26,9 +26,9 @@ struct explain_trial {
     int side; /* 0 or 1; 2: thrown on both */
     uint32_t set;
     enum record_status status;
-    char reason[600];   /* why it could not be tried */
-    bool inert;         /* the side's bits stay as they were */
-    int64_t differing;  /* elements in which the sides then differ */
+    char reason[600];  /* why it could not be tried */
+    bool inert;        /* the side's bits stay as they were */
+    int64_t differing; /* elements in which the sides then differ */
     enum verdict verdict;
 };
 

@@ -31,8 +31,8 @@ static enum err run_pair(struct minimize *m, const struct case_id *id,
         t.codes = &m->codes;
         t.input = input;
         TRY(trial_run(&t, id, &result[s], e));
-        side[s] = (struct compare_side){m->name[s], &result[s].c, result[s].n_out,
-                                        result[s].out};
+        side[s] =
+            (struct compare_side){m->name[s], &result[s].c, result[s].n_out, result[s].out};
     }
     m->runs++;
     return compare_memory(id, &side[0], &side[1], input, m->threads, ret_finding, e);

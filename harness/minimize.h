@@ -6,8 +6,8 @@
 #include "trial.h"
 
 /* The smallest case that still fails, or differs, in the same way: same verdict, same primary
- * cause, same side. First the shape (every whole-number parameter), then the distribution, then the
- * values of the inputs, which no id says any more. */
+ * cause, same side. First the shape (every whole-number parameter), then the distribution, then
+ * the values of the inputs, which no id says any more. */
 
 struct minimize {
     const struct device_choice *device; /* two, settled */
@@ -28,8 +28,8 @@ struct minimize {
     struct trial_codes codes; /* owned */
 };
 
-/* `m` has device, trial, threads, limit and id; the rest is filled. Where the sides agree there is
- * nothing to shrink: the finding says SAME. A case that could not run keeps UNTESTED. */
+/* `m` has device, trial, threads, limit and id; the rest is filled. Where the sides agree there
+ * is nothing to shrink: the finding says SAME. A case that could not run keeps UNTESTED. */
 enum err minimize_search(struct minimize *m, struct errinfo *e);
 void minimize_release(struct minimize *m); /* accepts a zeroed struct */
 

@@ -12,8 +12,8 @@ struct noise {
     int64_t runs;
 };
 
-/* What a run was that differs: the order of blocks and threads may have been another one, or only
- * what memory held before. */
+/* What a run was that differs: the order of blocks and threads may have been another one, or
+ * only what memory held before. */
 enum noise_kind { NOISE_ORDER = 1, NOISE_MEMORY = 2 };
 
 enum err noise_init(struct noise *n, const struct tensor *first, struct errinfo *e);

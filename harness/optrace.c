@@ -19,15 +19,31 @@ void optrace_release(struct optrace *t)
 static const struct {
     const char *begin, *name;
 } names[] = {
-    {"div_scale", "div_scale"}, {"div_fmas", "div_fmas"}, {"div_fixup", "div"},
-    {"fma_mix", "fma_mix"},     {"fma", "fma"},           {"atomic_add", "add"},
+    {"div_scale", "div_scale"},
+    {"div_fmas", "div_fmas"},
+    {"div_fixup", "div"},
+    {"fma_mix", "fma_mix"},
+    {"fma", "fma"},
+    {"atomic_add", "add"},
     {"add", "add"},
-    {"subrev", "subrev"},       {"sub", "sub"},           {"mul", "mul"},
-    {"div", "div"},             {"rcp", "rcp"},           {"rsq", "rsqrt"},
-    {"sqrt", "sqrt"},           {"ex2", "exp2"},          {"exp", "exp2"},
-    {"lg2", "log2"},            {"log", "log2"},          {"sin", "sin"},
-    {"cos", "cos"},             {"min", "min"},           {"max", "max"},
-    {"cvt", "cvt"},             {"convert", "cvt"},       {"wmma", "mma"},
+    {"subrev", "subrev"},
+    {"sub", "sub"},
+    {"mul", "mul"},
+    {"div", "div"},
+    {"rcp", "rcp"},
+    {"rsq", "rsqrt"},
+    {"sqrt", "sqrt"},
+    {"ex2", "exp2"},
+    {"exp", "exp2"},
+    {"lg2", "log2"},
+    {"log", "log2"},
+    {"sin", "sin"},
+    {"cos", "cos"},
+    {"min", "min"},
+    {"max", "max"},
+    {"cvt", "cvt"},
+    {"convert", "cvt"},
+    {"wmma", "mma"},
     {"mma", "mma"},
 };
 
@@ -64,11 +80,12 @@ static bool only_moves(const char *name)
            strstr(name, "mov_");
 }
 
-/* Operands as the common name has them: functions of one have one, and the last step of a division
- * (quotient, denominator, numerator) is the division. */
+/* Operands as the common name has them: functions of one have one, and the last step of a
+ * division (quotient, denominator, numerator) is the division. */
 static void operands_order(struct op_event *x, const char *own)
 {
-    static const char *const unary[] = {"rcp", "rsqrt", "sqrt", "exp2", "log2", "sin", "cos", "cvt"};
+    static const char *const unary[] = {"rcp",  "rsqrt", "sqrt", "exp2",
+                                        "log2", "sin",   "cos",  "cvt"};
     for (size_t i = 0; i < sizeof unary / sizeof *unary; i++)
         if (!strcmp(x->name, unary[i]) && x->n > 1)
             x->n = 1;
@@ -83,8 +100,8 @@ static void take_op(struct optrace *t, const char *line)
     char name[64], operand[3][24];
     int bits, used = 0;
     uint64_t result;
-    if (sscanf(line, "op %63s %d %" SCNx64 " %23s %23s %23s @%n", name, &bits, &result, operand[0],
-               operand[1], operand[2], &used) != 6 ||
+    if (sscanf(line, "op %63s %d %" SCNx64 " %23s %23s %23s @%n", name, &bits, &result,
+               operand[0], operand[1], operand[2], &used) != 6 ||
         !used || only_moves(name))
         return;
     struct op_event *x = event_add(t);
@@ -130,8 +147,10 @@ bool optrace_read(FILE *f, int launch, struct optrace *ret_trace)
             take_op(&t, line);
         else if (launch >= 0 && !strncmp(line, "load ", 5))
             take_load(&t, line);
-        else if (sscanf(line, "store %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %d %" SCNx64,
-                        &t.block[0], &t.block[1], &t.block[2], &t.thread, &t.bits, &t.value) == 6) {
+        else if (sscanf(line,
+                        "store %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %d %" SCNx64,
+                        &t.block[0], &t.block[1], &t.block[2], &t.thread, &t.bits,
+                        &t.value) == 6) {
             t.launch = at;
             until = t.count;
             found = true;
@@ -176,14 +195,15 @@ static enum err run_and_read(const struct trial *t, const struct case_id *id, co
         fclose(f);
     if (!*ret_found)
         snprintf(ret_reason, size, "%s",
-                 r.c.status ? r.c.reason : "no thread stores this element in a way that is traced");
+                 r.c.status ? r.c.reason
+                            : "no thread stores this element in a way that is traced");
     worker_result_release(&r);
     return ERR_OK;
 }
 
-enum err optrace_take(const struct trial *t, const struct case_id *id, int output, int64_t element,
-                      struct optrace *ret_trace, bool *ret_found, char *ret_reason, size_t size,
-                      struct errinfo *e)
+enum err optrace_take(const struct trial *t, const struct case_id *id, int output,
+                      int64_t element, struct optrace *ret_trace, bool *ret_found,
+                      char *ret_reason, size_t size, struct errinfo *e)
 {
     char path[] = "/tmp/gpuparity-trace-XXXXXX", thread[64];
     struct optrace who = {0};

@@ -6,10 +6,10 @@
 
 #include "trial.h"
 
-/* What the thread that stores one element computes, operation by operation, on a simulated device (the
- * simulators' GPUPARITY_SIM_TRACE). Two runs: the first says which thread it is, the second what it
- * does. Names are common to both vendors: fma add sub mul div rcp sqrt rsqrt exp2 log2 sin cos min max
- * cvt mma; what is one vendor's own keeps its name. */
+/* What the thread that stores one element computes, operation by operation, on a simulated
+ * device (the simulators' GPUPARITY_SIM_TRACE). Two runs: the first says which thread it is,
+ * the second what it does. Names are common to both vendors: fma add sub mul div rcp sqrt rsqrt
+ * exp2 log2 sin cos min max cvt mma; what is one vendor's own keeps its name. */
 
 enum { OPTRACE_NAME = 24, OPTRACE_PLACE = 220 };
 
@@ -30,14 +30,14 @@ struct optrace {
 };
 void optrace_release(struct optrace *t); /* accepts a zeroed struct */
 
-/* Element `element` of plan tensor `output`. False with `ret_reason` (size bytes) where nobody stores
- * it in a way that is traced. */
-enum err optrace_take(const struct trial *t, const struct case_id *id, int output, int64_t element,
-                      struct optrace *ret_trace, bool *ret_found, char *ret_reason, size_t size,
-                      struct errinfo *e);
+/* Element `element` of plan tensor `output`. False with `ret_reason` (size bytes) where nobody
+ * stores it in a way that is traced. */
+enum err optrace_take(const struct trial *t, const struct case_id *id, int output,
+                      int64_t element, struct optrace *ret_trace, bool *ret_found,
+                      char *ret_reason, size_t size, struct errinfo *e);
 
-/* The events of the `launch`-th launch in a trace file, up to the last store; false if there is no
- * store. `launch` -1: only looks who stores last. */
+/* The events of the `launch`-th launch in a trace file, up to the last store; false if there is
+ * no store. `launch` -1: only looks who stores last. */
 bool optrace_read(FILE *f, int launch, struct optrace *ret_trace);
 
 #endif

@@ -4,14 +4,15 @@
 
 #include "case.h"
 
-/* Faults to plant into recorded results. They know formats, shapes and the reference, never which case
- * it is. */
+/* Faults to plant into recorded results. They know formats, shapes and the reference, never
+ * which case it is. */
 
 struct plant_mutation {
     const char *name;
     /* How strong it is at a step, for people: "factor 1 + 2^-10". `ret_text` takes 64 bytes. */
     void (*size)(const struct tensor *t, int step, char *ret_text);
-    /* Alters the results; a step more is a weaker fault. Returns how many elements were changed. */
+    /* Alters the results; a step more is a weaker fault. Returns how many elements were
+     * changed. */
     int64_t (*apply)(struct tensor *t, const struct oracle *o, int step);
 };
 

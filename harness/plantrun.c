@@ -59,8 +59,8 @@ static bool is_caught(const struct plant *p, const struct finding *f)
 {
     if (f->verdict == VERDICT_UNTESTED || f->verdict == VERDICT_SAME)
         return false;
-    bool defect = p->cause != CAUSE_FLUSH && p->cause != CAUSE_NANINF && p->cause != CAUSE_RNG &&
-                  cause_tier(p->cause) == CAUSE_TIER_DEFECT;
+    bool defect = p->cause != CAUSE_FLUSH && p->cause != CAUSE_NANINF &&
+                  p->cause != CAUSE_RNG && cause_tier(p->cause) == CAUSE_TIER_DEFECT;
     return !defect || verdict_fails(f->verdict, true);
 }
 
@@ -150,7 +150,8 @@ static enum err oracle_make(const struct case_id *id, int threads, struct oracle
 
 /* B's first output becomes A's, altered. */
 static enum err mutate(struct plantrun *r, struct pair *p, const struct plant_mutation *m,
-                       const struct oracle *o, int step, struct plant_seen *s, struct errinfo *e)
+                       const struct oracle *o, int step, struct plant_seen *s,
+                       struct errinfo *e)
 {
     struct tensor *t = &p->b.out[0].tensor;
     struct finding f;
@@ -222,8 +223,8 @@ static void print_seen(FILE *out, const struct plant_seen *s)
         fprintf(out, "    UNTESTED: %.200s\n", s->reason);
         return;
     }
-    fprintf(out, "    %-15s %s%s%s\n", s->caught ? verdict_name(s->verdict) : "MISSED", s->metric,
-            s->smallest[0] ? "; smallest: " : "", s->smallest);
+    fprintf(out, "    %-15s %s%s%s\n", s->caught ? verdict_name(s->verdict) : "MISSED",
+            s->metric, s->smallest[0] ? "; smallest: " : "", s->smallest);
     if (s->named != p->cause)
         fprintf(out, "    named %s: %.300s\n",
                 s->named == CAUSE_COUNT_ ? "nothing" : cause_name(s->named), s->reason);

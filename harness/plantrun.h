@@ -8,17 +8,17 @@
 #include "plant.h"
 #include "trial.h"
 
-/* The instrument's test of itself: every row of plant.def goes through the whole pipeline: kernels run,
- * results are judged, a cause is named. */
+/* The instrument's test of itself: every row of plant.def goes through the whole pipeline:
+ * kernels run, results are judged, a cause is named. */
 
 struct plant_seen {
     const struct plant *plant;
-    bool ran;             /* else `reason` says why not */
-    bool caught;          /* not called SAME; a defect also fails the run */
+    bool ran;    /* else `reason` says why not */
+    bool caught; /* not called SAME; a defect also fails the run */
     enum verdict verdict;
-    enum cause named;     /* CAUSE_COUNT_: none */
-    char metric[64];      /* what gave it away: "outside the bound by 1.2e+03" */
-    char smallest[64];    /* the weakest step that is still caught; "" for kernels */
+    enum cause named;  /* CAUSE_COUNT_: none */
+    char metric[64];   /* what gave it away: "outside the bound by 1.2e+03" */
+    char smallest[64]; /* the weakest step that is still caught; "" for kernels */
     char reason[768];
 };
 

@@ -60,7 +60,8 @@ static void print_head(FILE *out, const struct repro *r, int expected)
     fprintf(out, "/* Reproduction written by gpuparity; it stands alone.\n *\n");
     snprintf(text, sizeof text, "shape of %s; A = %s, B = %s.", id, r->name[0], r->name[1]);
     wrap_print(out, text, 0, 0, WIDTH * 4);
-    snprintf(text, sizeof text, "%s: %s", verdict_name(r->finding->verdict), r->finding->reason);
+    snprintf(text, sizeof text, "%s: %s", verdict_name(r->finding->verdict),
+             r->finding->reason);
     wrap_print(out, text, 0, 0, WIDTH * 8);
     if (c) {
         snprintf(text, sizeof text, "cause: %s: %s", cause_name(c->cause), c->evidence);
@@ -73,7 +74,8 @@ static void print_head(FILE *out, const struct repro *r, int expected)
             r->id->mode.contract ? "" : " -ffp-contract=off");
     if (strcmp(mode, "default") && strcmp(mode, "strict"))
         fprintf(out, "The case has mode=%s: add the compilers' options for it.\n", mode);
-    fprintf(out, "Expected are the results of %s (%s). Status 1: something is not as expected. */\n",
+    fprintf(out,
+            "Expected are the results of %s (%s). Status 1: something is not as expected. */\n",
             expected ? "B" : "A", r->name[expected]);
 }
 
@@ -106,7 +108,8 @@ static enum err print_side(FILE *out, const struct repro *r, const struct backen
     int n = 0;
     TRY(casekernel_describe(r->id, b, &k, e));
     if (k.binary)
-        return err_set(e, ERR_USAGE, "%.200s gives a binary: there is no source to write", f->path);
+        return err_set(e, ERR_USAGE, "%.200s gives a binary: there is no source to write",
+                       f->path);
     TRY(casekernel_source(r->id, &k, &source, &n, header, e));
     if (strstr(source.text, "#include \"device.h\"") && !strcmp(header[n - 1].name, "device.h"))
         fprintf(out, "\n/* ===== device.h ===== */\n%s", header[n - 1].text);
@@ -178,12 +181,14 @@ static void print_helpers(FILE *out)
         "    memcpy(&x, (const char *)p + i * bytes, bytes);\n"
         "    return x;\n}\n\n"
         "/* A NaN is as good as another. */\n"
-        "static int same(unsigned long long x, unsigned long long y, unsigned long long exponent,\n"
+        "static int same(unsigned long long x, unsigned long long y, unsigned long long "
+        "exponent,\n"
         "                unsigned long long fraction)\n{\n"
         "    int nan_x = (x & exponent) == exponent && (x & fraction);\n"
         "    int nan_y = (y & exponent) == exponent && (y & fraction);\n"
         "    return x == y || (exponent && nan_x && nan_y);\n}\n\n"
-        "static long check(const char *name, const void *got, const void *want, const void *other,\n"
+        "static long check(const char *name, const void *got, const void *want, const void "
+        "*other,\n"
         "                  size_t count, size_t bytes, unsigned long long exponent,\n"
         "                  unsigned long long fraction)\n{\n"
         "    long wrong = 0;\n"
@@ -192,7 +197,8 @@ static void print_helpers(FILE *out)
         "        if (same(x, y, exponent, fraction))\n"
         "            continue;\n"
         "        wrong++;\n"
-        "        printf(\"%s[%lu] got 0x%0*llx expected 0x%0*llx%s\\n\", name, (unsigned long)i,\n"
+        "        printf(\"%s[%lu] got 0x%0*llx expected 0x%0*llx%s\\n\", name, (unsigned "
+        "long)i,\n"
         "               2 * (int)bytes, x, 2 * (int)bytes, y,\n"
         "               other && same(x, bits_at(other, bytes, i), exponent, fraction)\n"
         "                   ? \" (as the other side)\" : \"\");\n"
@@ -212,7 +218,8 @@ static void print_launch(FILE *out, const struct repro *r, int n)
         if (a->kind == CASE_ARG_TENSOR)
             fprintf(out, "        void *arg%d = gpu_%s;\n", i, r->plan->tensor[a->tensor].name);
         else if (a->kind == CASE_ARG_BITS)
-            fprintf(out, "        %s arg%d = 0x%" PRIx64 ";\n", bits_type(a->bytes), i, a->bits);
+            fprintf(out, "        %s arg%d = 0x%" PRIx64 ";\n", bits_type(a->bytes), i,
+                    a->bits);
         else if (a->kind == CASE_ARG_F32)
             fprintf(out, "        float arg%d = %af;\n", i, (double)a->f);
         else
@@ -245,8 +252,7 @@ static void print_upload(FILE *out, const struct case_tensor *t)
 {
     int64_t bytes = tensor_count(t) * (int64_t)dtype_info(t->dtype)->bytes;
     bool in = t->role != TENSOR_OUT;
-    fprintf(out,
-            "    void *gpu_%s = 0;\n    static char host_%s[%" PRId64 " + 1];\n", t->name,
+    fprintf(out, "    void *gpu_%s = 0;\n    static char host_%s[%" PRId64 " + 1];\n", t->name,
             t->name, bytes);
     if (in)
         fprintf(out, "    memcpy(host_%s, in_%s, %" PRId64 ");\n", t->name, t->name, bytes);
@@ -268,7 +274,8 @@ static void print_check(FILE *out, const struct repro *r, int expected,
     uint64_t fraction = 0, exponent = 0;
     if (d->kind == DTYPE_KIND_FLOAT) {
         uint64_t nan = dtype_round(t->dtype, (double)__builtin_nanf(""));
-        uint64_t magnitude = d->bytes == 8 ? INT64_MAX : (UINT64_C(1) << (8 * d->bytes - 1)) - 1;
+        uint64_t magnitude =
+            d->bytes == 8 ? INT64_MAX : (UINT64_C(1) << (8 * d->bytes - 1)) - 1;
         fraction = (UINT64_C(1) << d->fraction) - 1;
         exponent = dtype_is_nan(t->dtype, nan) && d->bytes > 1 ? magnitude & ~fraction : 0;
     }

@@ -6,9 +6,9 @@
 
 #include "finding.h"
 
-/* One case as a program of its own: a single .cu file that nvcc and hipcc build, with the kernel, the
- * inputs as hexadecimal bits and what must come out. It needs nothing of gpuparity. It prints every
- * element that is not as expected and ends with status 1 if there is one. */
+/* One case as a program of its own: a single .cu file that nvcc and hipcc build, with the
+ * kernel, the inputs as hexadecimal bits and what must come out. It needs nothing of gpuparity.
+ * It prints every element that is not as expected and ends with status 1 if there is one. */
 struct repro {
     const struct case_id *id;
     const struct case_plan *plan;

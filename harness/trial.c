@@ -61,8 +61,7 @@ static const struct code *codes_find(const struct trial_codes *c, const struct t
                                      const struct case_id *id)
 {
     for (int i = 0; c && i < c->n; i++)
-        if (c->of[i].backend == t->device->backend &&
-            c->of[i].family == id->family &&
+        if (c->of[i].backend == t->device->backend && c->of[i].family == id->family &&
             !strcmp(c->of[i].variant->source, id->variant->source) &&
             !memcmp(&c->of[i].mode, &id->mode, sizeof id->mode))
             return &c->of[i].code;

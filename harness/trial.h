@@ -30,7 +30,8 @@ struct trial {
     struct worker_env env[WORKER_ENV_MAX];
     struct trial_codes *codes; /* NULL: made anew each time */
     struct caserun_trace trace;
-    const struct tensor *const *input; /* by plan tensor, instead of what the id makes; NULL: none */
+    const struct tensor *const
+        *input; /* by plan tensor, instead of what the id makes; NULL: none */
 };
 
 /* Whatever happens in the case is in ret_result->c.status and reason, as in a record; ERR_IO

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* As much of NVIDIA's runtime library as a program needs that `gpuparity minimize` wrote, on top of the
- * driver API: the real one asks its driver for tables that are not documented. Link it instead of
- * cudart (nvcc -cudart none). */
+/* As much of NVIDIA's runtime library as a program needs that `gpuparity minimize` wrote, on
+ * top of the driver API: the real one asks its driver for tables that are not documented. Link
+ * it instead of cudart (nvcc -cudart none). */
 
 typedef int CUresult;
 CUresult cuInit(unsigned flags);
@@ -18,8 +18,9 @@ CUresult cuModuleGetFunction(void **function, void *module, const char *name);
 CUresult cuMemAlloc_v2(uint64_t *p, size_t size);
 CUresult cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size);
 CUresult cuMemcpyDtoH_v2(void *to, uint64_t from, size_t size);
-CUresult cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-                        unsigned bz, unsigned shared, void *stream, void **args, void **extra);
+CUresult cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned shared, void *stream, void **args,
+                        void **extra);
 CUresult cuCtxSynchronize(void);
 
 struct dim {
@@ -78,15 +79,19 @@ void __cudaRegisterFunction(void **handle, const char *host, char *device, const
 }
 
 /* Only <<<>>> uses these. */
-unsigned __cudaPushCallConfiguration(struct dim grid, struct dim block, size_t shared, void *stream);
-unsigned __cudaPushCallConfiguration(struct dim grid, struct dim block, size_t shared, void *stream)
+unsigned __cudaPushCallConfiguration(struct dim grid, struct dim block, size_t shared,
+                                     void *stream);
+unsigned __cudaPushCallConfiguration(struct dim grid, struct dim block, size_t shared,
+                                     void *stream)
 {
     (void)grid, (void)block, (void)shared, (void)stream;
     return 1;
 }
 
-int __cudaPopCallConfiguration(struct dim *grid, struct dim *block, size_t *shared, void *stream);
-int __cudaPopCallConfiguration(struct dim *grid, struct dim *block, size_t *shared, void *stream)
+int __cudaPopCallConfiguration(struct dim *grid, struct dim *block, size_t *shared,
+                               void *stream);
+int __cudaPopCallConfiguration(struct dim *grid, struct dim *block, size_t *shared,
+                               void *stream)
 {
     (void)grid, (void)block, (void)shared, (void)stream;
     return 1;
@@ -99,10 +104,10 @@ int __cudaGetKernel(void **kernel, const void *host)
     return 1;
 }
 
-int __cudaLaunchKernel(void *kernel, struct dim grid, struct dim block, void **args, size_t shared,
-                       void *stream);
-int __cudaLaunchKernel(void *kernel, struct dim grid, struct dim block, void **args, size_t shared,
-                       void *stream)
+int __cudaLaunchKernel(void *kernel, struct dim grid, struct dim block, void **args,
+                       size_t shared, void *stream);
+int __cudaLaunchKernel(void *kernel, struct dim grid, struct dim block, void **args,
+                       size_t shared, void *stream)
 {
     (void)kernel, (void)grid, (void)block, (void)args, (void)shared, (void)stream;
     return 1;
@@ -148,8 +153,8 @@ int cudaLaunchKernel(const void *host, struct dim g, struct dim b, void **args, 
         if (functions[i].host == host) {
             int code = cuModuleGetFunction(&f, module, functions[i].name);
             return code ? code
-                        : cuLaunchKernel(f, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared, stream,
-                                         args, NULL);
+                        : cuLaunchKernel(f, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared,
+                                         stream, args, NULL);
         }
     return 98;
 }

@@ -8,8 +8,8 @@
 #include "digests.h"
 #include "session.h"
 
-/* Accepted outputs: the file, and records against it; what changed is counted a second time from the
- * tensors themselves. */
+/* Accepted outputs: the file, and records against it; what changed is counted a second time
+ * from the tensors themselves. */
 
 static char path[] = "/tmp/gpuparity-digests-XXXXXX";
 
@@ -67,7 +67,8 @@ START_TEST(files_go_round)
 {
     struct errinfo e;
     struct digests d;
-    /* Unknown cases are kept; the order of the file does not matter, that of what is written does. */
+    /* Unknown cases are kept; the order of the file does not matter, that of what is written
+     * does. */
     write_file("device x\ncompiler y\n" A N5 "fedcba9876543210 00112233 " N4 A
                "nosuch/family:m=1\ndevice a\ncompiler z\n" A N4);
     ck_assert_msg(!digests_load(path, false, &d, &e), "%s", e.text);
@@ -77,9 +78,9 @@ START_TEST(files_go_round)
     FILE *f = fopen(path, "r");
     text[fread(text, 1, sizeof text - 1, f)] = 0;
     fclose(f);
-    ck_assert_ptr_nonnull(strstr(text, "device a\ncompiler z\n" A N4 "device x\ncompiler y\n"
-                                       "fedcba9876543210 00112233 " N4 A N5 A
-                                       "nosuch/family:m=1\n"));
+    ck_assert_ptr_nonnull(strstr(text,
+                                 "device a\ncompiler z\n" A N4 "device x\ncompiler y\n"
+                                 "fedcba9876543210 00112233 " N4 A N5 A "nosuch/family:m=1\n"));
     digests_release(&d);
     ck_assert_int_eq(digests_load("/nonexistent/x", true, &d, &e), 0);
     ck_assert_int_eq(d.count, 0);
@@ -87,7 +88,8 @@ START_TEST(files_go_round)
 }
 END_TEST
 
-/* --- records --------------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------------
+ */
 
 static void run(struct session *s, const char *device)
 {
@@ -115,7 +117,8 @@ static int64_t count_changed(struct session *x, struct session *y)
         ck_assert_int_eq(record_read_outs(x->record, 0, i, &n, a, &e), 0);
         ck_assert_int_eq(record_read_outs(y->record, 0, i, &m, b, &e), 0);
         for (int o = 0; o < n; o++) {
-            differ |= memcmp(a[o].tensor.data, b[o].tensor.data, tensor_bytes(&a[o].tensor)) != 0;
+            differ |=
+                memcmp(a[o].tensor.data, b[o].tensor.data, tensor_bytes(&a[o].tensor)) != 0;
             tensor_release(&a[o].tensor);
             tensor_release(&b[o].tensor);
         }

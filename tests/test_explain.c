@@ -8,10 +8,11 @@
 
 #include "explain.h"
 
-/* explain: the search for the smallest set against trying all sets, and cases of which it is known
- * by construction what makes the two simulated sides differ. */
+/* explain: the search for the smallest set against trying all sets, and cases of which it is
+ * known by construction what makes the two simulated sides differ. */
 
-/* --- the smallest set ------------------------------------------------------------------------ */
+/* --- the smallest set ------------------------------------------------------------------------
+ */
 
 enum { SWITCHES = 7 };
 
@@ -85,7 +86,8 @@ START_TEST(reduces_the_whole_set)
 }
 END_TEST
 
-/* --- on the simulated devices ---------------------------------------------------------------- */
+/* --- on the simulated devices ----------------------------------------------------------------
+ */
 
 static const struct {
     const char *id, *variable; /* the variable acts on CUDA's side only */
@@ -101,7 +103,8 @@ static const struct {
     {"optim8bit/momentum8:dtype=f32,n=1100", "GPUPARITY_SIM_FUSE", EXPLAIN_EQUAL, "hip-sim",
      "contract=off"},
     /* A planted fault in one kernel of the family; the plain kernel is right. */
-    {"gemm/fault_scale:dtype=f32,m=16,n=16,k=16", "", EXPLAIN_EQUAL, "hip-sim", "variant=naive"},
+    {"gemm/fault_scale:dtype=f32,m=16,n=16,k=16", "", EXPLAIN_EQUAL, "hip-sim",
+     "variant=naive"},
     /* One side's atomics flush, which no switch of the other can undo. */
     {"gemm/splitk:dtype=f32,m=48,n=40,k=96,dist=subnormal", "", EXPLAIN_VERDICT, "cuda-sim",
      "variant=naive"},
@@ -179,16 +182,15 @@ START_TEST(one_change_is_judged_alone)
     uint32_t set;
     open_sides(&x, &id, device, "gemm/naive:dtype=f32,m=20,n=12,k=33");
     explain_sides(&x);
-    ck_assert_int_eq(
-        lowering_parse(x.side[1].list, x.side[1].n, "contract=off", &set, &e), 0);
+    ck_assert_int_eq(lowering_parse(x.side[1].list, x.side[1].n, "contract=off", &set, &e), 0);
     ck_assert_int_eq(explain_change(&x, 1, set, &f, &e), 0);
     ck_assert_int_eq(f.verdict, VERDICT_EQUIVALENT);
     finding_release(&f);
     ck_assert_int_eq(explain_change(&x, 2, set, &f, &e), 0);
     ck_assert_int_eq(f.verdict, VERDICT_SAME);
     finding_release(&f);
-    ck_assert_int_ne(
-        lowering_parse(x.side[1].list, x.side[1].n, "contract=maybe", &set, &e), 0);
+    ck_assert_int_ne(lowering_parse(x.side[1].list, x.side[1].n, "contract=maybe", &set, &e),
+                     0);
     ck_assert_ptr_nonnull(strstr(e.text, "contract=off"));
     ck_assert_int_eq(
         lowering_parse(x.side[0].list, x.side[0].n, "unit=low+unit=high", &set, &e), 0);
@@ -197,7 +199,8 @@ START_TEST(one_change_is_judged_alone)
 }
 END_TEST
 
-/* --- the operation --------------------------------------------------------------------------- */
+/* --- the operation ---------------------------------------------------------------------------
+ */
 
 static struct optrace trace_of(const char *text)
 {
@@ -232,16 +235,19 @@ static const struct {
           "op add_f32 32 21 11 40000000 - @r\nop sub_f32 32 31 21 40400000 - @s\n" STORE("31"),
      HEAD "op v_mul_f32 32 40c00000 40400000 40000000 - @p\n"
           "op v_add_f32 32 12 3f800001 40c00000 - @q\n"
-          "op v_add_f32 32 22 40000000 12 - @r\nop v_subrev_f32 32 32 40400000 22 - @s\n"
-          STORE("32"),
+          "op v_add_f32 32 22 40000000 12 - @r\nop v_subrev_f32 32 32 40400000 22 - @s\n" STORE(
+              "32"),
      DIVERGE_CONTRACTION, 3},
     /* Another result of the same square root; a product by one in between. */
     {HEAD "op sqrt_rn_f32 32 11 40000000 - - @p\n" STORE("11"),
-     HEAD "op v_sqrt_f32 32 12 40000000 - - @p\nop v_mul_f32 32 12 3f800000 12 - @q\n" STORE("12"),
+     HEAD
+     "op v_sqrt_f32 32 12 40000000 - - @p\nop v_mul_f32 32 12 3f800000 12 - @q\n" STORE("12"),
      DIVERGE_UNIT, 1},
     /* Terms in another order. */
-    {HEAD "op add_f32 32 7 40000000 40400000 - @p\nop add_f32 32 11 7 3f800001 - @q\n" STORE("11"),
-     HEAD "op add_f32 32 8 40400000 3f800001 - @p\nop add_f32 32 12 8 40000000 - @q\n" STORE("12"),
+    {HEAD
+     "op add_f32 32 7 40000000 40400000 - @p\nop add_f32 32 11 7 3f800001 - @q\n" STORE("11"),
+     HEAD
+     "op add_f32 32 8 40400000 3f800001 - @p\nop add_f32 32 12 8 40000000 - @q\n" STORE("12"),
      DIVERGE_OPERANDS, 2},
     {HEAD "op mma 32 11 - - - @p\n" STORE("11"),
      HEAD "op v_wmma_f32_16x16x16_f16 32 12 - - - @p\n" STORE("12"), DIVERGE_MATRIX, 1},
@@ -290,7 +296,8 @@ START_TEST(the_operation_is_the_one)
     const struct diverge *d = &p.diverge;
     ck_assert_int_eq(d->kind, DIVERGE_CONTRACTION);
     ck_assert(d->product_on_a && d->product && !strcmp(d->b->name, "fma"));
-    volatile float product = as_float(d->product->operand[0]) * as_float(d->product->operand[1]);
+    volatile float product =
+        as_float(d->product->operand[0]) * as_float(d->product->operand[1]);
     ck_assert(product == as_float(d->product->result));
     float fused = fmaf(as_float(d->b->operand[0]), as_float(d->b->operand[1]),
                        as_float(d->b->operand[2]));
@@ -321,7 +328,8 @@ START_TEST(planted_operations_are_found)
     static struct explain x;
     struct explain_place p;
     place_of(&x, places[_i].id, &p);
-    ck_assert_msg(p.diverge.kind == places[_i].kind, "%s: %d", places[_i].id, (int)p.diverge.kind);
+    ck_assert_msg(p.diverge.kind == places[_i].kind, "%s: %d", places[_i].id,
+                  (int)p.diverge.kind);
     ck_assert(p.diverge.a && !strcmp(p.diverge.a->name, places[_i].operation));
     if (strstr(places[_i].id, "downcast")) /* AMD's operand is NVIDIA's without 13 bits */
         ck_assert_uint_eq(p.diverge.b->operand[0], p.diverge.a->operand[0] & ~UINT64_C(0x1fff));
@@ -343,7 +351,8 @@ int main(void)
     tcase_add_test(c, one_change_is_judged_alone);
     tcase_add_loop_test(c, where_two_traces_part, 0, (int)(sizeof parts / sizeof *parts));
     tcase_add_test(c, the_operation_is_the_one);
-    tcase_add_loop_test(c, planted_operations_are_found, 0, (int)(sizeof places / sizeof *places));
+    tcase_add_loop_test(c, planted_operations_are_found, 0,
+                        (int)(sizeof places / sizeof *places));
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r);

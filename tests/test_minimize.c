@@ -7,7 +7,8 @@
 
 /* minimize on planted faults of which the smallest showing is known by thought. */
 
-static void search(struct minimize *m, struct device_choice device[2], const char *id, int limit)
+static void search(struct minimize *m, struct device_choice device[2], const char *id,
+                   int limit)
 {
     struct errinfo e;
     int n;

@@ -25,7 +25,8 @@ START_TEST(noise_of_three_runs)
     struct noise n;
     /* Element 1 moves by 3 and by 4, element 2 to NaN, element 3 only with the memory. */
     struct tensor first = floats(4, (float[]){1, 2, 3, 4});
-    struct tensor one = floats(4, (float[]){1, 5, 3, 4}), two = floats(4, (float[]){1, -2, NAN, 4});
+    struct tensor one = floats(4, (float[]){1, 5, 3, 4}),
+                  two = floats(4, (float[]){1, -2, NAN, 4});
     struct tensor memory = floats(4, (float[]){1, 2, 3, 9});
     ck_assert_int_eq(noise_init(&n, &first, &e), 0);
     noise_add(&n, &first, NOISE_ORDER, UINT64_MAX);
@@ -63,7 +64,8 @@ START_TEST(unwritten_is_not_stale)
 }
 END_TEST
 
-/* --- planted --------------------------------------------------------------------------------- */
+/* --- planted ---------------------------------------------------------------------------------
+ */
 
 static const struct {
     const char *id;

@@ -66,16 +66,16 @@ END_TEST
 /* A wrong expectation shows as a wrong name. */
 START_TEST(a_wrong_name_is_seen)
 {
-    static const struct plant p = {PLANT_KERNEL, CAUSE_MASK, "gemm/fault_scale:m=33,n=18,k=20", "",
-                                   0};
+    static const struct plant p = {PLANT_KERNEL, CAUSE_MASK, "gemm/fault_scale:m=33,n=18,k=20",
+                                   "", 0};
     struct plant_seen s = run(&p);
     ck_assert(s.caught && s.named == CAUSE_SCALE);
 }
 END_TEST
 
-/* The smallest factor: of an f32 sum of k products whose bound allows k + 1 units of 2^-24 of its
- * magnitude, 1 + 2^-n hides when 2^-n is below all elements' bounds; 2^-10 never does, 2^-23 (one
- * unit) does in most sums of 96 terms and in all of a correctly rounded product. */
+/* The smallest factor: of an f32 sum of k products whose bound allows k + 1 units of 2^-24 of
+ * its magnitude, 1 + 2^-n hides when 2^-n is below all elements' bounds; 2^-10 never does,
+ * 2^-23 (one unit) does in most sums of 96 terms and in all of a correctly rounded product. */
 START_TEST(the_smallest_is_between)
 {
     static const struct plant sum = {PLANT_TENSOR, CAUSE_SCALE, "gemm/naive:m=48,n=40,k=96",

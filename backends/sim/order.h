@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* In which order blocks run, and the warps of a block between two barriers. A correct kernel gives
- * the same results in each, but for atomics that round. GPUPARITY_SIM_ORDER says which:
+/* In which order blocks run, and the warps of a block between two barriers. A correct kernel
+ * gives the same results in each, but for atomics that round. GPUPARITY_SIM_ORDER says which:
  * "linear" (the default), "reverse", or a number, which stands for a shuffled order of its own
  * with short turns. */
 struct sim_order {

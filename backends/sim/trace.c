@@ -42,14 +42,14 @@ static bool line_left(struct sim_trace *t)
     return __atomic_fetch_sub(&t->left, t->left > 0, __ATOMIC_RELAXED) > 0;
 }
 
-void sim_trace_store(struct sim_trace *t, const uint32_t id[3], uint32_t thread, uint64_t address,
-                     int bytes, uint64_t value)
+void sim_trace_store(struct sim_trace *t, const uint32_t id[3], uint32_t thread,
+                     uint64_t address, int bytes, uint64_t value)
 {
     bool meets = address < t->address + t->bytes && t->address < address + (uint64_t)bytes;
     if (!meets || (t->of_thread && thread != t->thread) || !line_left(t))
         return;
-    fprintf(t->out, "store %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %d %" PRIx64 "\n", id[0],
-            id[1], id[2], thread, 8 * bytes, value);
+    fprintf(t->out, "store %" PRIu32 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %d %" PRIx64 "\n",
+            id[0], id[1], id[2], thread, 8 * bytes, value);
 }
 
 void sim_trace_load(struct sim_trace *t, int bits, uint64_t value, const char *place)

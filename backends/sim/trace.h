@@ -6,12 +6,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What one thread computes, as lines of text in a file, for comparing both simulators operation by
- * operation.
+/* What one thread computes, as lines of text in a file, for comparing both simulators operation
+ * by operation.
  *
  *   GPUPARITY_SIM_TRACE=FILE               appends to FILE
  *   GPUPARITY_SIM_TRACE_AT=ADDRESS:BYTES   who stores there: a line a store
- *   GPUPARITY_SIM_TRACE_THREAD=X,Y,Z,T     thread T of block (X,Y,Z): its arithmetic, loads and stores
+ *   GPUPARITY_SIM_TRACE_THREAD=X,Y,Z,T     thread T of block (X,Y,Z): its arithmetic, loads and
+ * stores
  *
  *   launch KERNEL
  *   store X Y Z T BITS VALUE
@@ -34,8 +35,8 @@ void sim_trace_end(struct sim_trace *t); /* accepts a zeroed struct */
 /* Is anything of this block traced? */
 bool sim_trace_block(const struct sim_trace *t, const uint32_t id[3]);
 
-void sim_trace_store(struct sim_trace *t, const uint32_t id[3], uint32_t thread, uint64_t address,
-                     int bytes, uint64_t value);
+void sim_trace_store(struct sim_trace *t, const uint32_t id[3], uint32_t thread,
+                     uint64_t address, int bytes, uint64_t value);
 void sim_trace_load(struct sim_trace *t, int bits, uint64_t value, const char *place);
 void sim_trace_op(struct sim_trace *t, const char *name, int bits, uint64_t result, int n,
                   const uint64_t *operand, const char *place);

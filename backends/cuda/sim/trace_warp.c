@@ -52,7 +52,8 @@ static void place_print(const struct warp *w, const struct inst *i, char *text, 
 /* Does the executor compute with numbers, and how is it called? */
 static bool is_arithmetic(const struct inst *i, char *name, size_t size)
 {
-    static const char *const any[] = {"add", "sub", "mul", "fma", "div", "rcp", "sqrt", "min", "max"};
+    static const char *const any[] = {"add", "sub",  "mul", "fma", "div",
+                                      "rcp", "sqrt", "min", "max"};
     const char *exec = exec_names[i->exec];
     if (!exec)
         return false;
@@ -84,7 +85,8 @@ struct seen {
     uint64_t operand[3];
 };
 
-static void look_before(const struct warp *w, const struct inst *i, uint32_t lane, struct seen *s)
+static void look_before(const struct warp *w, const struct inst *i, uint32_t lane,
+                        struct seen *s)
 {
     const struct exec_shape *shape = &exec_shapes[i->exec];
     const uint32_t slot[3] = {i->a, i->b, i->c};
@@ -94,7 +96,8 @@ static void look_before(const struct warp *w, const struct inst *i, uint32_t lan
     int bits = custom ? ptx_types[i->type].bits : shape->d;
     for (int k = 0; k < 3; k++)
         if (slot[k] && (custom || wide[k] > 1))
-            s->operand[s->n++] = slot_value(w, slot[k], custom ? (bits == 64 ? 64 : 32) : wide[k], lane);
+            s->operand[s->n++] =
+                slot_value(w, slot[k], custom ? (bits == 64 ? 64 : 32) : wide[k], lane);
     s->bits = element_bits(s->name, bits);
 }
 
@@ -118,7 +121,8 @@ static void write_loads(const struct warp *w, const struct inst *i, uint32_t lan
     bool vector = i->exec == EXEC_ld_vector || i->exec == EXEC_ldmatrix;
     bool wide = vector ? i->flags & INST_WIDE : strstr(exec_names[i->exec], "64") != NULL;
     for (uint32_t k = 0; vector && k < i->n_list; k++)
-        sim_trace_load(t, wide ? 64 : 32, slot_value(w, i->list[k], wide ? 64 : 32, lane), place);
+        sim_trace_load(t, wide ? 64 : 32, slot_value(w, i->list[k], wide ? 64 : 32, lane),
+                       place);
     if (!vector)
         sim_trace_load(t, wide ? 64 : 32, slot_value(w, i->d, wide ? 64 : 32, lane), place);
 }
@@ -139,13 +143,14 @@ static void write_stores(const struct warp *w, const struct inst *i, uint32_t ma
         uint64_t at = slot_value(w, i->a, i->flags & INST_ADDRESS64 ? 64 : 32, lane) + i->imm;
         uint32_t thread = w->index * WARP_LANES + lane;
         for (uint32_t k = 0; k < (vector ? i->n_list : 1u); k++)
-            sim_trace_store(t, w->block->id, thread, at + k * (uint32_t)bytes, bytes,
-                            slot_value(w, vector ? i->list[k] : i->b,
-                                       wide || bytes == 8 ? 64 : 32, lane));
+            sim_trace_store(
+                t, w->block->id, thread, at + k * (uint32_t)bytes, bytes,
+                slot_value(w, vector ? i->list[k] : i->b, wide || bytes == 8 ? 64 : 32, lane));
     }
 }
 
-/* --- atomics: what memory held, and holds ---------------------------------------------------- */
+/* --- atomics: what memory held, and holds ----------------------------------------------------
+ */
 
 static uint64_t atomic_address(const struct warp *w, const struct inst *i, uint32_t lane)
 {
@@ -161,11 +166,11 @@ static uint64_t memory_value(const struct warp *w, uint64_t address, uint32_t by
     return v;
 }
 
-static void atomic_before(const struct warp *w, const struct inst *i, uint32_t mask, uint64_t *old)
+static void atomic_before(const struct warp *w, const struct inst *i, uint32_t mask,
+                          uint64_t *old)
 {
     for (uint32_t lane = 0; lane < WARP_LANES; lane++)
-        old[lane] =
-            mask >> lane & 1 ? memory_value(w, atomic_address(w, i, lane), i->size) : 0;
+        old[lane] = mask >> lane & 1 ? memory_value(w, atomic_address(w, i, lane), i->size) : 0;
 }
 
 /* Lanes that meet at one place are told as if each had come first. */
@@ -199,7 +204,8 @@ int trace_run(struct warp *w, const struct inst *i, uint32_t mask)
     if (!sim_trace_block(t, w->block->id))
         return i->run(w, i, mask);
     uint64_t old[WARP_LANES];
-    bool atomic = i->exec == EXEC_atom && (i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC);
+    bool atomic =
+        i->exec == EXEC_atom && (i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC);
     if (!strncmp(exec, "st_", 3))
         write_stores(w, i, mask);
     if (atomic)

@@ -52,7 +52,8 @@ struct seen {
     uint64_t operand[3];
 };
 
-static void look_before(const struct wave *w, const struct inst *i, unsigned lane, struct seen *s)
+static void look_before(const struct wave *w, const struct inst *i, unsigned lane,
+                        struct seen *s)
 {
     if (result_registers(i) > 1)
         return;
@@ -64,9 +65,13 @@ static void look_before(const struct wave *w, const struct inst *i, unsigned lan
 static void write_results(const struct wave *w, const struct inst *i, unsigned lane,
                           const struct seen *s, const char *place)
 {
-    bool is64 = optype_is64((enum optype)i->code->d), is16 = optype_is16((enum optype)i->code->d);
+    bool is64 = optype_is64((enum optype)i->code->d),
+         is16 = optype_is16((enum optype)i->code->d);
     for (int r = 0; r < result_registers(i); r++)
-        sim_trace_op(w->block->trace, i->code->name, is64 ? 64 : is16 ? 16 : 32,
+        sim_trace_op(w->block->trace, i->code->name,
+                     is64   ? 64
+                     : is16 ? 16
+                            : 32,
                      vector_value(w, i->d + (unsigned)r, lane, is64, is16, i->d_high), s->n,
                      s->operand, place);
 }
@@ -88,9 +93,10 @@ static void write_stores(const struct wave *w, const struct inst *i)
         if (!(mask >> lane & 1))
             continue;
         for (unsigned k = 0; k < words; k++)
-            sim_trace_store(w->block->trace, w->block->id, w->number * WAVE_LANES + lane,
-                            address_lane(w, i, (int)lane) + 4 * k, bytes < 4 ? (int)bytes : 4,
-                            vector_value(w, i->src[0].index + k, lane, false, bytes == 2, high));
+            sim_trace_store(
+                w->block->trace, w->block->id, w->number * WAVE_LANES + lane,
+                address_lane(w, i, (int)lane) + 4 * k, bytes < 4 ? (int)bytes : 4,
+                vector_value(w, i->src[0].index + k, lane, false, bytes == 2, high));
     }
 }
 
