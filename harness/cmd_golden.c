@@ -248,6 +248,8 @@ enum err cmd_golden(const struct options *o, int *ret_exit, struct errinfo *e)
         return golden_code(o, b, ret_exit, e);
     if (o->n_word && !strcmp(o->word[0], "add"))
         return golden_add(o, e);
+    if (o->n_word == 1 && !strcmp(o->word[0], "accept"))
+        return err_set(e, ERR_USAGE, "golden accept wants a record: golden accept REC.h5");
     const char *word = o->n_word ? o->word[0] : "nothing";
     return err_set(e, ERR_USAGE,
                    "golden wants code (compile), check (look only), check REC.h5 or accept REC.h5 "

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { WIDTH = 79 };
@@ -19,15 +20,52 @@ static void say(const char *text)
     wrap_print(stdout, text, 0, 2, WIDTH);
 }
 
-static enum err check_output(const struct options *o, struct errinfo *e)
+/* The file, opened before the search so that its end is not lost. A regular one is made under
+ * another name and renamed; what is no regular file is written directly and never removed. */
+struct output {
+    const char *path;
+    char made[4200]; /* "": written directly */
+    FILE *file;
+};
+
+static enum err output_open(struct output *out, const struct options *o, struct errinfo *e)
 {
-    if (o->output && !o->replace && !access(o->output, F_OK))
+    struct stat st;
+    *out = (struct output){.path = o->output};
+    if (!o->output)
+        return ERR_OK;
+    bool there = !stat(o->output, &st);
+    if (there && !o->replace)
         return err_set(e, ERR_USAGE, "%.400s is there already; --replace overwrites it",
                        o->output);
-    return ERR_OK;
+    if (there && S_ISDIR(st.st_mode))
+        return err_set(e, ERR_USAGE, "%.400s is a folder", o->output);
+    if (!there || S_ISREG(st.st_mode))
+        snprintf(out->made, sizeof out->made, "%.4000s.%ld", o->output, (long)getpid());
+    out->file = fopen(out->made[0] ? out->made : o->output, "w");
+    return out->file
+               ? ERR_OK
+               : err_set(e, ERR_IO, "cannot write %.400s: %s", o->output, strerror(errno));
 }
 
-static enum err write_repro(const struct minimize *m, const char *path, struct errinfo *e)
+static enum err output_end(struct output *out, bool good, struct errinfo *e)
+{
+    enum err err = ERR_OK;
+    if (!out->file)
+        return ERR_OK;
+    bool bad = fflush(out->file) || ferror(out->file);
+    bad |= fclose(out->file) != 0;
+    if (good && !bad && out->made[0])
+        bad = rename(out->made, out->path) != 0;
+    if (good && bad)
+        err = err_set(e, ERR_IO, "cannot write %.400s: %s", out->path, strerror(errno));
+    if ((!good || bad) && out->made[0])
+        unlink(out->made);
+    out->file = NULL;
+    return err;
+}
+
+static enum err write_repro(const struct minimize *m, FILE *out, struct errinfo *e)
 {
     struct repro r = {
         .id = &m->id, .plan = &m->plan, .input = m->input, .finding = &m->finding};
@@ -36,17 +74,7 @@ static enum err write_repro(const struct minimize *m, const char *path, struct e
         r.n_out[s] = m->result[s].n_out;
         r.out[s] = m->result[s].out;
     }
-    FILE *out = fopen(path, "w");
-    if (!out)
-        return err_set(e, ERR_IO, "cannot write %.400s: %s", path, strerror(errno));
-    enum err err = repro_write(out, &r, e);
-    bool bad = ferror(out);
-    bad |= fclose(out) != 0;
-    if (!err && bad)
-        err = err_set(e, ERR_IO, "cannot write %.400s: %s", path, strerror(errno));
-    if (err)
-        unlink(path);
-    return err;
+    return repro_write(out, &r, e);
 }
 
 static void print_end(const struct minimize *m, const char *output)
@@ -73,19 +101,20 @@ static void print_end(const struct minimize *m, const char *output)
         say("next: -o FILE.cu writes the same as one program for nvcc and hipcc");
 }
 
-static enum err minimize(struct minimize *m, const struct options *o, int *ret_exit,
-                         struct errinfo *e)
+static enum err minimize(struct minimize *m, struct output *out, const struct options *o,
+                         int *ret_exit, struct errinfo *e)
 {
     TRY(minimize_search(m, e));
     if (m->finding.verdict == VERDICT_SAME) {
         printf("%s: the sides are bit-equal, there is nothing to make smaller\n",
                m->finding.id);
-        return ERR_OK;
+        return output_end(out, false, e);
     }
     if (m->finding.verdict == VERDICT_UNTESTED)
         return err_set(e, ERR_MISSING, "%.480s", m->finding.reason);
-    if (o->output)
-        TRY(write_repro(m, o->output, e));
+    if (out->file)
+        TRY(write_repro(m, out->file, e));
+    TRY(output_end(out, true, e));
     print_end(m, o->output);
     if (verdict_fails(m->finding.verdict, o->strict))
         *ret_exit = COMMAND_FAILS;
@@ -96,13 +125,15 @@ enum err cmd_minimize(const struct options *o, int *ret_exit, struct errinfo *e)
 {
     struct session s = {0};
     struct run_options r;
-    TRY(check_output(o, e));
+    struct output out = {0};
     enum err err = session_plan(&s, o, &r, 2, "cuda,hip", e);
     if (!err && s.cases.count != 1)
         err = err_set(e, ERR_USAGE,
                       "minimize wants exactly one case, this selects %" PRId64
                       "; gpuparity list prints ids",
                       s.cases.count);
+    if (!err)
+        err = output_open(&out, o, e);
     struct minimize *m = err ? NULL : calloc(1, sizeof *m);
     if (!err && !m)
         err = err_set(e, ERR_NOMEM, "out of memory");
@@ -111,10 +142,11 @@ enum err cmd_minimize(const struct options *o, int *ret_exit, struct errinfo *e)
         m->device = s.device;
         m->trial = (struct trial){.code = r.code, .timeout = r.timeout};
         m->threads = o->threads ? o->threads : 1;
-        err = minimize(m, o, ret_exit, e);
+        err = minimize(m, &out, o, ret_exit, e);
         minimize_release(m);
     }
     free(m);
+    output_end(&out, false, e); /* after a failure only: nothing is left of it */
     session_release(&s);
     return err;
 }

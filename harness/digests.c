@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -214,6 +215,9 @@ static void write_all(const struct digests *d, FILE *f)
 enum err digests_save(const struct digests *d, const char *path, struct errinfo *e)
 {
     char made[4200];
+    struct stat st;
+    if (!stat(path, &st) && !S_ISREG(st.st_mode)) /* renaming would take its place */
+        return err_set(e, ERR_USAGE, "%.400s is no regular file", path);
     snprintf(made, sizeof made, "%.4000s.%ld", path, (long)getpid());
     FILE *f = fopen(made, "w");
     if (!f)

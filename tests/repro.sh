@@ -69,6 +69,13 @@ minimize gemm/naive:m=8,n=8,k=8 "$out/none.cu" 0
 echo mine >"$out/kept.cu"
 minimize gemm/fault_tail:m=20,n=9,k=20 "$out/kept.cu" 2
 [ "$(cat "$out/kept.cu")" = mine ]
+# What is no regular file is neither removed nor replaced when writing fails.
+mkfifo "$out/pipe"
+{ sleep 0; } <"$out/pipe" &
+status=0
+GPUPARITY_SIM_DIR=$build "$build/gpuparity" minimize gemm/fault_tail:m=20,n=9,k=20 --replace \
+    --on cuda-sim,hip-sim --code golden -o "$out/pipe" >"$out/words" 2>&1 || status=$?
+[ "$status" = 2 ] && [ -p "$out/pipe" ]
 if [ "$ran" = 0 ]; then
     echo "skipped: neither nvcc (pip install nvidia-cuda-nvcc) nor hipcc (Debian 13: apt install hipcc) is here"
     exit 77
