@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "caseid.h"
+#include "filewrite.h"
 
 static void entry_release(struct digest_entry *x)
 {
@@ -71,8 +71,7 @@ const struct digest_entry *digests_find(const struct digests *d, const char *dev
 enum err digests_put(struct digests *d, struct digest_entry *entry, struct errinfo *e)
 {
     int64_t at = place_of(d, entry->device, entry->compiler, entry->id);
-    if (at < d->count &&
-        !compare_keys(&d->entry[at], entry->device, entry->compiler, entry->id)) {
+    if (at < d->count && !compare_keys(&d->entry[at], entry->device, entry->compiler, entry->id)) {
         entry_release(&d->entry[at]);
         d->entry[at] = *entry;
         return ERR_OK;
@@ -119,8 +118,7 @@ static enum err read_name(const struct reader *r, const char *text, char *ret, s
     return ERR_OK;
 }
 
-static enum err read_case(struct reader *r, const char *text, struct digests *d,
-                          struct errinfo *e)
+static enum err read_case(struct reader *r, const char *text, struct digests *d, struct errinfo *e)
 {
     struct digest_entry x = r->head;
     struct case_id id;
@@ -197,8 +195,7 @@ enum err digests_load(const char *path, bool optional, struct digests *ret_diges
 
 static void write_all(const struct digests *d, FILE *f)
 {
-    fputs("# SPDX-License-Identifier: Apache-2.0\n# Accepted outputs: docs/digests.md. Written "
-          "by "
+    fputs("# SPDX-License-Identifier: Apache-2.0\n# Accepted outputs: docs/digests.md. Written by "
           "gpuparity golden accept.\n",
           f);
     for (int64_t i = 0; i < d->count; i++) {
@@ -214,21 +211,15 @@ static void write_all(const struct digests *d, FILE *f)
 
 enum err digests_save(const struct digests *d, const char *path, struct errinfo *e)
 {
-    char made[4200];
-    struct stat st;
-    if (!stat(path, &st) && !S_ISREG(st.st_mode)) /* renaming would take its place */
-        return err_set(e, ERR_USAGE, "%.400s is no regular file", path);
-    snprintf(made, sizeof made, "%.4000s.%ld", path, (long)getpid());
-    FILE *f = fopen(made, "w");
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
     if (!f)
-        return err_set(e, ERR_IO, "cannot write %.400s: %s", path, strerror(errno));
+        return err_set(e, ERR_NOMEM, "out of memory");
     write_all(d, f);
-    bool bad = fflush(f) || ferror(f) || fsync(fileno(f));
-    bad |= fclose(f) != 0;
-    if (!bad && !rename(made, path))
-        return ERR_OK;
-    enum err err = err_set(e, ERR_IO, "cannot write %.400s: %s", path, strerror(errno));
-    unlink(made);
+    enum err err = fclose(f) ? err_set(e, ERR_NOMEM, "out of memory")
+                             : filewrite_replace(path, text, size, e);
+    free(text);
     return err;
 }
 
@@ -257,8 +248,7 @@ static enum err outputs_digest(struct record *r, int run, int64_t i, char *ret_t
         tensor_digest(&out[k].tensor, all[k] + TENSOR_NAME_MAX);
         tensor_release(&out[k].tensor);
     }
-    snprintf(ret_text, DIGEST_TEXT, "%016" PRIx64,
-             (uint64_t)XXH3_64bits(all, (size_t)n * sizeof *all));
+    snprintf(ret_text, DIGEST_TEXT, "%016" PRIx64, (uint64_t)XXH3_64bits(all, (size_t)n * sizeof *all));
     return ERR_OK;
 }
 
@@ -274,8 +264,7 @@ enum err digests_describe(struct record *r, int run, int64_t i, struct digest_en
                        record_status_name(c.status));
     snprintf(x.device, sizeof x.device, "%s", of->simulated ? of->device : of->name);
     compiler_name(c.compiler, x.compiler, sizeof x.compiler);
-    snprintf(x.source, sizeof x.source, "%.8s",
-             c.source_digest[0] ? c.source_digest : "00000000");
+    snprintf(x.source, sizeof x.source, "%.8s", c.source_digest[0] ? c.source_digest : "00000000");
     TRY(outputs_digest(r, run, i, x.outputs, e));
     x.id = strdup(c.id);
     if (!x.id)
@@ -298,11 +287,10 @@ static enum err is_steady(struct record *r, int run, int64_t i, bool *ret_steady
     return ERR_OK;
 }
 
-static void print_change(FILE *out, const struct digest_entry *was,
-                         const struct digest_entry *is)
+static void print_change(FILE *out, const struct digest_entry *was, const struct digest_entry *is)
 {
-    fprintf(out, "changed  %s\n         on %s: %s with %s, was %s with %s%s\n", is->id,
-            is->device, is->outputs, is->compiler, was->outputs, was->compiler,
+    fprintf(out, "changed  %s\n         on %s: %s with %s, was %s with %s%s\n", is->id, is->device,
+            is->outputs, is->compiler, was->outputs, was->compiler,
             strcmp(was->source, is->source) ? "; the kernel's source has changed as well" : "");
 }
 
@@ -326,8 +314,8 @@ static void check_entry(const struct digests *d, const struct digest_entry *is, 
         print_change(out, was, is);
 }
 
-enum err digests_check(const struct digests *d, struct record *r, int run, int details,
-                       FILE *out, struct digests_tally *ret_tally, struct errinfo *e)
+enum err digests_check(const struct digests *d, struct record *r, int run, int details, FILE *out,
+                       struct digests_tally *ret_tally, struct errinfo *e)
 {
     int64_t count = record_case_count(r, run);
     for (int64_t i = 0; i < count; i++) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bytes.h"
+#include "filewrite.h"
 
 static enum err read_all(int fd, const char *path, struct bytes *text, struct errinfo *e)
 {
@@ -132,26 +133,6 @@ static enum err extend(struct bytes *text, int count, const struct known_entry *
     return err;
 }
 
-static enum err replace_file(const char *path, const struct bytes *text, struct errinfo *e)
-{
-    char other[4096 + 8];
-    snprintf(other, sizeof other, "%.4096s.XXXXXX", path);
-    int fd = mkstemp(other);
-    if (fd < 0)
-        return err_set(e, ERR_IO, "cannot write beside %.200s: %s", path, strerror(errno));
-    struct stat s;
-    mode_t mode = stat(path, &s) ? 0644 : s.st_mode & 0777;
-    ssize_t n = write(fd, text->data, text->size);
-    bool good = n == (ssize_t)text->size && !fchmod(fd, mode) && !fsync(fd);
-    int why = n >= 0 && n < (ssize_t)text->size ? ENOSPC : errno;
-    good = !close(fd) && good;
-    if (good && !rename(other, path))
-        return ERR_OK;
-    why = good ? errno : why;
-    unlink(other);
-    return err_set(e, ERR_IO, "cannot write %.200s: %s", path, strerror(why));
-}
-
 /* Adds the entries to the text of the file and reads it back. */
 static enum err append_text(const char *path, const char *today, int count,
                             const struct known_entry *entry, struct bytes *text,
@@ -185,7 +166,7 @@ enum err known_append(const char *path, const char *today, int count,
         err = append_text(path, today, count, entry, &text, e);
     if (!err)
         err = text.size <= KNOWN_FILE_MAX
-                  ? replace_file(path, &text, e)
+                  ? filewrite_replace(path, text.data, text.size, e)
                   : err_set(e, ERR_IO, "%.200s would be larger than %d bytes", path,
                             KNOWN_FILE_MAX);
     bytes_release(&text);
