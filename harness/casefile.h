@@ -16,6 +16,7 @@ enum {
     CASEFILE_SIDES_MAX = 4,
     CASEFILE_LIBRARIES_MAX = 4,
     CASEFILE_HANDLES_MAX = 16,
+    CASEFILE_WORDS_SIZE = 256,
     CASEFILE_TEXT_MAX = 512,
 };
 
@@ -66,6 +67,9 @@ enum casefile_form {
     CASEFILE_HOST,           /* host x: the address of an input in the host's memory */
     CASEFILE_HANDLE,         /* what an earlier call gave */
     CASEFILE_HANDLE_POINTER, /* &ctx: where the call puts a handle */
+    CASEFILE_SCRATCH,        /* scratch 1024: so many bytes of the device's memory */
+    CASEFILE_TEXT,           /* text {dtype}: a zero-ended text */
+    CASEFILE_WORDS,          /* words: where the function says what it did, CASEFILE_WORDS_SIZE */
 };
 
 struct casefile_arg {

@@ -104,12 +104,37 @@ static enum err pointer_read(struct casefile *f, const struct yamlnode *n, struc
     return handle_make(f, n, n->text + 1, &a->slot, e);
 }
 
+/* scratch BYTES, text WORDS, words */
+static enum err special_read(struct casefile *f, const struct yamlnode *n, struct casefile_arg *a,
+                             struct errinfo *e)
+{
+    a->node = n;
+    a->tensor = -2;
+    if (!strcmp(n->text, "words")) {
+        a->form = CASEFILE_WORDS;
+        return ERR_OK;
+    }
+    if (!strncmp(n->text, "text ", 5)) {
+        a->form = CASEFILE_TEXT;
+        return ERR_OK;
+    }
+    struct yamlnode size = *n;
+    size.text = n->text + strlen("scratch ");
+    a->form = CASEFILE_SCRATCH;
+    a->tensor = -1;
+    a->dtype = (struct casefile_dtype){-1, DTYPE_I64};
+    return casefile_expr(f, &size, false, &a->value, e);
+}
+
 static enum err call_arg_read(struct casefile *f, const struct yamlnode *n,
                               struct casefile_arg *a, struct errinfo *e)
 {
     TRY(casefile_want(f, n, YAML_TEXT, "an argument", e));
     if (n->text[0] == '&')
         return pointer_read(f, n, a, e);
+    if (!strcmp(n->text, "words") || !strncmp(n->text, "text ", 5) ||
+        !strncmp(n->text, "scratch ", 8))
+        return special_read(f, n, a, e);
     if (!strncmp(n->text, "host ", 5)) {
         struct yamlnode name = *n;
         name.text = n->text + 5;

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include <xxhash.h>
 
 #include "child.h"
+#include "device.h"
 
 enum { CHECK_SECONDS = 120 };
 
@@ -44,8 +46,12 @@ static enum err path_make(const struct case_id *id, const struct yamlnode *n, ch
         TRY(variable_expand(text, whole, sizeof whole, e));
     snprintf(ret_path, size, "%s%.500s", whole[0] == '/' ? "" : f->folder[0] ? f->folder : "./",
              whole);
-    if (!strchr(whole, '/') && access(ret_path, R_OK)) /* the loader's */
-        snprintf(ret_path, size, "%s", whole);
+    if (strchr(whole, '/') || !access(ret_path, R_OK))
+        return ERR_OK;
+    char own[PATH_MAX]; /* of this program, else the loader's */
+    device_simulator_folder(own, sizeof own);
+    snprintf(own + strlen(own), sizeof own - strlen(own), "/%.500s", whole);
+    snprintf(ret_path, size, "%.1000s", access(own, R_OK) ? whole : own);
     return ERR_OK;
 }
 

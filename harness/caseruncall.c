@@ -70,6 +70,8 @@ struct call {
     const struct case_launch *l;
     uint64_t *slot;
     union call_value value[CASE_ARG_MAX], pointed[CASE_ARG_MAX];
+    char words[CASEFILE_WORDS_SIZE]; /* what the function said */
+    char text[CASE_ARG_MAX][64];
     ffi_type *type[CASE_ARG_MAX];
     void *arg[CASE_ARG_MAX];
 };
@@ -93,7 +95,27 @@ static ffi_type *type_of(enum dtype d)
     }
 }
 
-static void arg_make(struct call *c, int i)
+static bool scratch_make(struct call *c, uint64_t size, union call_value *v)
+{
+    struct backend_error e = {0};
+    v->bits = 0;
+    if (!size || !c->r->place->backend->alloc(c->r->place->device, size, &v->bits, &e))
+        return true;
+    return caserun_fail(c->r, RECORD_SKIPPED, "scratch: %.600s", e.text);
+}
+
+static bool text_make(struct call *c, int i)
+{
+    struct errinfo e = {0};
+    const struct casefile_arg *a = &c->k->arg[i];
+    if (casefile_expand(c->r->id->family->file, c->r->id, a->node->text + strlen("text "),
+                        c->text[i], sizeof c->text[i], &e))
+        return caserun_fail(c->r, RECORD_SKIPPED, "%s", e.text);
+    c->value[i].pointer = c->text[i];
+    return true;
+}
+
+static bool arg_make(struct call *c, int i)
 {
     const struct casefile_arg *a = &c->k->arg[i];
     const struct case_arg *p = &c->l->arg[i];
@@ -114,6 +136,13 @@ static void arg_make(struct call *c, int i)
     case CASEFILE_HANDLE_POINTER:
         v->pointer = &c->slot[a->slot];
         break;
+    case CASEFILE_WORDS:
+        v->pointer = c->words;
+        break;
+    case CASEFILE_TEXT:
+        return text_make(c, i);
+    case CASEFILE_SCRATCH:
+        return scratch_make(c, p->bits, v);
     case CASEFILE_VALUE:
         if (a->tensor >= 0) {
             v->bits = c->r->buffer[a->tensor].address;
@@ -123,6 +152,7 @@ static void arg_make(struct call *c, int i)
         }
         break;
     }
+    return true;
 }
 
 static const char *meaning_of(const struct yamlnode *map, int64_t value)
@@ -145,13 +175,22 @@ static bool number_judge(struct call *c, ffi_arg raw)
 {
     int64_t v = number_of(c->k->return_dtype, raw);
     const char *untested = meaning_of(c->k->untested, v), *failed = meaning_of(c->k->failed, v);
-    if (untested)
-        return caserun_fail(c->r, RECORD_SKIPPED, "%s returned %" PRId64 ": %.300s", c->l->entry, v,
-                            untested);
-    if (v)
-        return caserun_fail(c->r, RECORD_LAUNCH_FAILED, "%s returned %" PRId64 "%s%.300s",
-                            c->l->entry, v, failed ? ": " : "", failed ? failed : "");
-    return true;
+    const char *meaning = untested ? untested : failed ? failed : "";
+    return (!v && !untested) ||
+           caserun_fail(c->r, untested ? RECORD_SKIPPED : RECORD_LAUNCH_FAILED,
+                        "%s returned %" PRId64 "%s%.300s%s%s", c->l->entry, v, *meaning ? ": " : "",
+                        meaning, c->words[0] ? ": " : "", c->words);
+}
+
+/* What the library says of its choices belongs to the result. */
+static void words_keep(struct call *c)
+{
+    struct record_case *to = &c->r->result->c;
+    size_t used = strlen(to->options);
+    c->words[sizeof c->words - 1] = 0;
+    c->words[strcspn(c->words, "\r\n")] = 0;
+    if (c->words[0] && !c->r->result->c.repeats)
+        snprintf(to->options + used, sizeof to->options - used, "%s%s", used ? "; " : "", c->words);
 }
 
 static bool call_one(struct call *c)
@@ -168,11 +207,13 @@ static bool call_one(struct call *c)
     if (!function)
         return caserun_fail(c->r, RECORD_LAUNCH_FAILED, "there is no function %s", c->l->entry);
     for (int i = 0; i < c->l->n_arg; i++)
-        arg_make(c, i);
+        if (!arg_make(c, i))
+            return false;
     if (ffi_prep_cif(&cif, FFI_DEFAULT_ABI, (unsigned)c->l->n_arg, returns, c->type))
         return caserun_fail(c->r, RECORD_LAUNCH_FAILED, "%s cannot be called", c->l->entry);
     caserun_phase(c->r, "calling %s", c->l->entry);
     ffi_call(&cif, FFI_FN(function), &result, c->arg);
+    words_keep(c);
     if (c->k->returns == CASEFILE_RETURNS_NUMBER)
         return number_judge(c, result.number);
     if (c->k->returns == CASEFILE_RETURNS_POINTER && !result.pointer)
