@@ -164,7 +164,7 @@ void reduce_spread(const struct reduce *r, const double *x, struct element *ret_
         finite = finite && isfinite(x[i]);
         squares += x[i] * x[i];
     }
-    if (r->mode.approximate || (finite && squares >= 0x1p120)) {
+    if ((r->mode.approximate && !finite) || (finite && squares >= 0x1p120)) {
         *ret_mean = *ret_var = element_open(0);
         return;
     }
