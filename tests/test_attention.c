@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../cases/attention/attention.h"
+#include "../cases/gemm/unit.h"
 #include "caseid.h"
 #include "reference.h"
 #include "rng.h"
@@ -212,6 +213,7 @@ START_TEST(references_equal_mpfr)
         "attention/dropout:queries=5,keys=20,d=4,drop=0.4,rounds=7",
         "attention/"
         "dropout:dtype=bf16,heads=2,kvheads=1,queries=6,keys=20,d=4,mask=bottom,seed=3",
+        "attention/mma:dtype=f16,queries=5,keys=20,d=7,mask=causal",
         "attention/varlen:batch=6,queries=5,keys=9,d=4,mask=bottom,window=4",
         "attention/varlen:dtype=bf16,batch=4,heads=4,kvheads=2,queries=6,keys=8,d=3,alibi=1",
     };
@@ -234,7 +236,7 @@ END_TEST
 /* One legal way for a device: fused or not, sums backward or forward within a tile,
  * functions off by up to 2 ulp as their makers allow. */
 struct way {
-    bool fused, backward, flush;
+    bool fused, backward, flush; /* matrix units: backward is AMD's */
     int64_t tile;  /* 0: three launches */
     int64_t chunk; /* split: keys a range; else 0 */
     uint64_t draw;
@@ -269,6 +271,25 @@ struct played {
     float t[256];
 };
 
+/* The sum of products as a vendor's matrix unit makes it. */
+static float unit_dot(const struct played *p, int64_t n, const double *x, const double *y)
+{
+    double (*unit)(enum dtype, enum dtype, int64_t, const double *, const double *) =
+        p->w.backward ? gemm_unit_gfx11 : gemm_unit_ampere;
+    return (float)unit(p->s->a.dtype, DTYPE_F32, n, x, y);
+}
+
+static float unit_score(const struct played *p, int64_t b, int64_t h, int64_t j)
+{
+    const struct attention *a = &p->s->a;
+    double x[128], y[128];
+    for (int64_t l = 0; l < a->d; l++) {
+        x[l] = at4(p->s->at[0], b, h, p->i, l);
+        y[l] = key_value(p->s, 1, b, h * a->kv_heads / a->heads, j, l);
+    }
+    return unit_dot(p, a->d, x, y);
+}
+
 static void play_scores(struct played *p)
 {
     const struct scene *s = p->s;
@@ -283,6 +304,8 @@ static void play_scores(struct played *p)
             dot =
                 multiply_add(&p->w, (float)at4(s->at[0], b, h, p->i, l),
                              (float)key_value(s, 1, b, h * a->kv_heads / a->heads, j, l), dot);
+        if (a->kind == ATTENTION_MMA)
+            dot = unit_score(p, b, h, j);
         float t = flushed(&p->w, dot * a->scale);
         if (a->softcap != 0)
             t = a->softcap * function_of(&p->w, tanh((double)(t / a->softcap)));
@@ -315,6 +338,17 @@ static float part_sum(const struct way *w, const float *x, int64_t n)
     return sum;
 }
 
+static float unit_values(const struct played *p, int64_t first, int64_t n, const float *w,
+                         int64_t c)
+{
+    double x[16], y[16];
+    for (int64_t j = 0; j < n; j++) {
+        x[j] = (double)weight_of(p, w[j]);
+        y[j] = (double)column_value(p, first + j, c);
+    }
+    return unit_dot(p, n, x, y);
+}
+
 static void play_flash(struct played *p, int64_t columns, float *ret_o, float *ret_lse)
 {
     float most = -INFINITY, sum = 0, w[16];
@@ -330,7 +364,9 @@ static void play_flash(struct played *p, int64_t columns, float *ret_o, float *r
         sum = multiply_add(&p->w, sum, rescale, part_sum(&p->w, w, n));
         for (int64_t c = 0; c < columns; c++) {
             ret_o[c] = flushed(&p->w, ret_o[c] * rescale);
-            for (int64_t j = 0; j < n; j++)
+            if (p->s->a.kind == ATTENTION_MMA)
+                ret_o[c] += unit_values(p, first, n, w, c);
+            for (int64_t j = 0; j < n && p->s->a.kind != ATTENTION_MMA; j++)
                 ret_o[c] = multiply_add(&p->w, weight_of(p, w[j]),
                                         column_value(p, first + j, c), ret_o[c]);
         }
@@ -471,11 +507,13 @@ static const char *const simulated[] = {
 
 START_TEST(legal_arithmetic_stays_inside)
 {
-    static const char *const kinds[] = {"naive", "flash", "split", "dropout"};
+    static const char *const kinds[] = {"naive", "flash", "split", "dropout", "mma"};
     char id[160];
     struct tally t = {0};
-    for (int kind = 0; kind < 4; kind++) {
+    for (int kind = 0; kind < 5; kind++) {
         struct scene s;
+        if (kind == 4 && !strstr(simulated[_i], "dtype"))
+            continue;
         if (kind == 3 && (strstr(simulated[_i], "softcap") || strstr(simulated[_i], "alibi")))
             continue;
         snprintf(id, sizeof id, "attention/%s:%s", kinds[kind], simulated[_i]);
@@ -535,6 +573,7 @@ START_TEST(bad_parameters_are_explained)
         {"attention/flash:page=16", "only attention/split"},
         {"attention/split:page=16,dist=special", "leave one out"},
         {"attention/varlen:dist=special", "take attention/flash"},
+        {"attention/mma:d=8", "the matrix units take"},
     };
     struct case_id id;
     struct case_plan plan;
@@ -606,11 +645,11 @@ int main(void)
 {
     Suite *s = suite_create("attention");
     TCase *c = tcase_create("attention");
-    tcase_add_loop_test(c, references_equal_mpfr, 0, 15);
+    tcase_add_loop_test(c, references_equal_mpfr, 0, 16);
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0,
                         sizeof simulated / sizeof simulated[0]);
     tcase_add_test(c, one_sequence_has_the_bounds_of_flash);
-    tcase_add_loop_test(c, bad_parameters_are_explained, 0, 7);
+    tcase_add_loop_test(c, bad_parameters_are_explained, 0, 8);
     tcase_add_test(c, slopes_are_those_of_alibi);
     tcase_add_test(c, masks_are_those_of_philox);
     tcase_add_test(c, special_values_reach_who_sees_them);

@@ -31,6 +31,7 @@ static const struct {
     {"attention/fault_group:heads=4,kvheads=2,queries=20,keys=37,d=20", CAUSE_COUNT_},
     {"attention/fault_rounds:queries=20,keys=37,d=20", CAUSE_RNG},
     {"attention/fault_rounds:dtype=f16,queries=20,keys=37,d=20,rounds=7", CAUSE_RNG},
+    {"attention/fault_carry:dtype=bf16,queries=20,keys=60,d=20", CAUSE_SCALE},
     {"attention/fault_start:batch=4,queries=20,keys=37,d=20", CAUSE_MASK},
     {"attention/fault_longest:batch=4,queries=20,keys=37,d=20,mask=bottom", CAUSE_MASK},
     {"attention/fault_longest:dtype=bf16,batch=4,queries=20,keys=37,d=20,alibi=1", CAUSE_MASK},
@@ -58,6 +59,8 @@ START_TEST(right_kernels_are_not_blamed)
         "split:heads=4,kvheads=2,batch=2,queries=3,keys=50,d=20,page=8,window=30,mask=bottom",
         "attention/backward:heads=4,kvheads=2,queries=20,keys=37,d=20,mask=bottom",
         "attention/split:dtype=f16,queries=1,keys=90,d=100,split=8",
+        "attention/mma:dtype=f16,queries=37,keys=60,d=100,mask=bottom",
+        "attention/mma:dtype=bf16,heads=4,kvheads=2,queries=20,keys=37,d=20,softcap=3",
         "attention/varlen:dtype=f16,batch=5,queries=20,keys=37,d=100,mask=bottom",
     };
     struct seen s = checked(ids[_i]);
@@ -71,7 +74,7 @@ int main(void)
     TCase *c = tcase_create("fault");
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
                         sizeof planted / sizeof planted[0]);
-    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 11);
+    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 13);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -65,7 +65,10 @@ static const struct param params[] = {
 
 static const struct variant variants[] = {
 #define VARIANT(name, summary, hidden, kind)                                                   \
-    {#name, summary, ATTENTION_##kind >= ATTENTION_BACKWARD ? "weights.cu" : "attention.cu",   \
+    {#name, summary,                                                                           \
+     ATTENTION_##kind >= ATTENTION_BACKWARD ? "weights.cu"                                    \
+     : ATTENTION_##kind == ATTENTION_MMA    ? "mma.cu"                                        \
+                                            : "attention.cu",                                 \
      hidden, false},
 #include "variants.def"
 #undef VARIANT
@@ -148,6 +151,9 @@ static enum err attention_check(const struct case_id *id, const struct attention
         return err_set(e, ERR_USAGE,
                        "dist=special with attention/%s: special values are placed by key of "
                        "sequences of one length; take attention/flash", id->variant->name);
+    if (a->kind == ATTENTION_MMA && a->dtype == DTYPE_F32)
+        return err_set(e, ERR_USAGE, "dtype=f32 with attention/%s: the matrix units take dtype=f16 "
+                       "and dtype=bf16", id->variant->name);
     if (a->rounds != 7 && a->rounds != 10)
         return err_set(e, ERR_USAGE, "rounds=%d: Philox has 7 or 10 rounds here", a->rounds);
     if (a->kind >= ATTENTION_BACKWARD &&

@@ -24,6 +24,7 @@ enum attention_kind {
     ATTENTION_STEPS, /* scores, softmax and values, with scores and weights in memory */
     ATTENTION_FLASH, /* online softmax over tiles, weights rounded to V's format before they
                         meet it */
+    ATTENTION_MMA,    /* flash on the matrix units */
     ATTENTION_VARLEN, /* flash over sequences of any length, one behind the other */
     ATTENTION_SPLIT, /* flash over ranges of keys, whose results are joined by their weights */
     ATTENTION_BACKWARD, /* gradients, by way of all weights */
@@ -85,8 +86,7 @@ void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from,
 
 static inline bool attention_tiled(const struct attention *a)
 {
-    return a->kind == ATTENTION_FLASH || a->kind == ATTENTION_VARLEN ||
-           a->kind == ATTENTION_SPLIT;
+    return a->kind >= ATTENTION_FLASH && a->kind <= ATTENTION_SPLIT;
 }
 
 /* --- packed.c --------------------------------------------------------------------------------

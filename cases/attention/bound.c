@@ -31,6 +31,12 @@
  * most 4 + tiles operations an element the loss is below
  *   (4 + tiles) 2^-125 sum (1 + |v_j| + |o|) + 2^-25 sum |v_j| (flash in f16), over sum w >= 1.
  *
+ * Matrix units (cases/gemm/bound.c, K = 16): each tile's product adds 16 u (3/2 P + 7/4 S) to O, P the
+ * largest weight times the largest |v| (each at least the smallest normal), S the magnitudes of the
+ * sum so far and of the products. Rescaled like the weights, neither exceeds the sum of weights times
+ * max |v|, so the quotient is off by at most 53 u max |v| a tile (52 and the weights' rounding), and by
+ * 2^-120 where units flush.
+ *
  * O is then rounded to its format: half the spacing there at |o| + error.
  *
  * The log-sum-exp, most + log(D). By log's slope, |log D - log sum w| <= -log(1 - X - G' (1 +
@@ -155,6 +161,8 @@ static struct element output_number(const struct attention *a, const struct row 
     double least = (4 + g.tiles) * 0x1p-125 * (n * (1 + size) + c.all);
     double error = column_bound(r, &g, &c, o.hi);
     error += (least + g.weight_least * c.all) / r->sum.hi * 1.01;
+    if (a->kind == ATTENTION_MMA)
+        error += g.tiles * (53 * ATTENTION_U * fmax(c.largest, dtype_min_normal(a->dtype)) + 0x1p-120);
     if (attention_tiled(a))
         error += g.quotient * (size + error) + 0x1p-126;
     x.bound = (error + narrowing(a->out, size + error) + x.error) * (1 + 0x1p-16);

@@ -27,8 +27,8 @@ int64_t attention_start(const struct attention *a, bool keys, int64_t b)
 
 int attention_table(const struct attention *a)
 {
-    return a->kind == ATTENTION_FLASH || a->kind == ATTENTION_VARLEN ? ATTENTION_LSE + 1
-                                                                     : ATTENTION_P + 1;
+    bool lean = attention_tiled(a) && a->kind != ATTENTION_SPLIT;
+    return lean ? ATTENTION_LSE + 1 : ATTENTION_P + 1;
 }
 
 int attention_slopes(const struct attention *a)

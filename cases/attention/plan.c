@@ -228,6 +228,10 @@ static void plan_flash(const struct case_id *id, const struct attention *a, stru
     push_tensor(l, ATTENTION_O);
     push_tensor(l, ATTENTION_LSE);
     push_shape(l, a);
+    if (a->kind == ATTENTION_MMA) { /* one warp */
+        l->block[0] = 32;
+        l->block[1] = 1;
+    }
     if (a->kind != ATTENTION_VARLEN)
         return;
     push_tensor(l, ATTENTION_STARTS_Q);
@@ -362,7 +366,7 @@ void attention_plan_make(const struct case_id *id, const struct attention *a,
     plan_tensors(id, a, p);
     if (a->kind == ATTENTION_SPLIT)
         plan_split(id, a, p);
-    else if (a->kind == ATTENTION_FLASH || a->kind == ATTENTION_VARLEN)
+    else if (attention_tiled(a))
         plan_flash(id, a, p);
     else if (a->kind == ATTENTION_DROPOUT)
         plan_dropout(id, a, p);

@@ -15,6 +15,10 @@
  * second form needs ascending order, which both kernels have and no mode gives up. `lost`:
  * subnormal inputs that are flushed, 2^-126 (sum |q| + sum |k|).
  *
+ * On matrix units, whose arithmetic and bound cases/gemm/bound.c has: with P the largest |q| times
+ * the largest |k|, each at least the smallest normal, and d rounded up to D, a multiple of 16,
+ *   E = (D u 3/2 P + min(7/4 D u S, 11 u W) + 2 D 2^-126 + 2^-126 (sum |q| + sum |k|)) / (1 - 7/4 D u).
+ *
  * times scale:         E1 = |scale| E + u (|t| + |scale| E) + w0
  * softcap c tanh(t/c): tanh does not stretch, so E1 stays; the quotient adds 1 u (correctly
  *                      rounded) or 5 u (2 ulp and a rounding) of |t|, the documented 2 ulp of
@@ -43,6 +47,7 @@ static double larger(double x, double y)
 struct dot {
     struct wide sum;
     double magnitude, walk, inputs, last;
+    double x_largest, y_largest;
     double special; /* NaN or Inf, if `is_special` */
     bool is_special;
 };
@@ -62,14 +67,28 @@ static struct dot dot_make(const struct attention *a, const struct tensor *q, in
         d.magnitude += fabs(p);
         d.walk += fabs(d.sum.hi);
         d.inputs += fabs(x) + fabs(y);
+        d.x_largest = larger(d.x_largest, fabs(x));
+        d.y_largest = larger(d.y_largest, fabs(y));
         d.last = fabs(p);
     }
     d.special = plain;
     return d;
 }
 
+static double unit_bound(const struct attention *a, const struct dot *d)
+{
+    double least = dtype_min_normal(a->dtype), k = (double)((a->d + 15) / 16 * 16);
+    double peak = larger(d->x_largest, least) * larger(d->y_largest, least);
+    double any = 1.75 * k * ATTENTION_U * d->magnitude;
+    double ordered = 11 * ATTENTION_U * (d->walk + k * k * 0x1p-53 * d->magnitude);
+    double fixed = 1.5 * k * ATTENTION_U * peak + (any < ordered ? any : ordered);
+    return (fixed + 2 * k * 0x1p-126 + 0x1p-126 * d->inputs) / (1 - 1.75 * k * ATTENTION_U);
+}
+
 static double dot_bound(const struct attention *a, const struct dot *d)
 {
+    if (a->kind == ATTENTION_MMA)
+        return unit_bound(a, d);
     double nu = (double)a->d * ATTENTION_U, gamma = nu / (1 - nu);
     double any = gamma * d->magnitude;
     double ordered = (1 + gamma) * ATTENTION_U * (d->walk + d->magnitude);
