@@ -68,6 +68,7 @@ static const struct variant variants[] = {
     {#name, summary,                                                                           \
      ATTENTION_##kind >= ATTENTION_BACKWARD ? "weights.cu"                                    \
      : ATTENTION_##kind == ATTENTION_MMA    ? "mma.cu"                                        \
+     : ATTENTION_##kind == ATTENTION_STEPS  ? "steps.cu"                                      \
                                             : "attention.cu",                                 \
      hidden, false},
 #include "variants.def"
