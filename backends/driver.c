@@ -300,9 +300,14 @@ static enum backend_status device_launch(struct device *d, const struct launch *
     return s;
 }
 
+/* What a simulated device refused, a library may have kept to itself. */
 static enum backend_status device_finish(struct device *d, struct backend_error *e)
 {
-    return VN(driver_check)(d, RUNTIME_synchronize, d->api.synchronize(), e);
+    enum backend_status s =
+        VN(driver_check)(d, RUNTIME_synchronize, d->api.synchronize(), e);
+    const char *own = !s && d->sim_last_fault ? d->sim_last_fault() : NULL;
+    return own && own[0] ? backend_fail(e, BACKEND_REFUSED, "the simulated card refused: %s", own)
+                         : s;
 }
 
 static void device_stats(struct device *d, struct device_stats *ret_stats)

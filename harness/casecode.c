@@ -262,6 +262,11 @@ enum record_status casecode_get(struct casecode *c, const struct case_id *id,
 {
     struct casekernel k;
     struct errinfo e = {0};
+    if (c->backend == &backend_host) {
+        snprintf(ret_reason, size, "the host has no kernels: it runs the libraries of case files "
+                                   "(docs/libraries.md)");
+        return RECORD_SKIPPED;
+    }
     if (kernel_of(c, id, &k, &e)) {
         snprintf(ret_reason, size, "%s", e.text);
         return RECORD_SKIPPED;

@@ -54,9 +54,14 @@ static bool notes_read(Elf_Data *d, struct metadata *m, char *why, size_t size)
     GElf_Nhdr n;
     while (at < d->d_size && (next = gelf_getnote(d, at, &n, &name, &text)) > 0) {
         const char *bytes = d->d_buf;
+        struct metadata one = {0};
         if (n.n_type == NOTE_METADATA && n.n_namesz == 7 && !memcmp(bytes + name, "AMDGPU", 7) &&
-            !m->kernel)
-            return !metadata_read(bytes + text, n.n_descsz, m, why, size);
+            metadata_read(bytes + text, n.n_descsz, &one, why, size))
+            return false;
+        const bool good = metadata_append(m, &one);
+        metadata_release(&one);
+        if (!good)
+            return snprintf(why, size, "out of memory") < 0;
         at = next;
     }
     return true;

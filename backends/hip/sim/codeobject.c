@@ -135,6 +135,16 @@ static int sections(struct loader *l, unsigned type,
     return 0;
 }
 
+static int note_read(struct loader *l, const char *text, size_t size)
+{
+    struct metadata m;
+    if (metadata_read(text, size, &m, l->why, l->why_size))
+        return 1;
+    const bool good = metadata_append(&l->object->metadata, &m);
+    metadata_release(&m);
+    return good ? 0 : refuse(l, "out of memory");
+}
+
 static int notes_read(struct loader *l, const GElf_Shdr *h, Elf_Data *d)
 {
     size_t at = 0, next, name, text;
@@ -142,9 +152,8 @@ static int notes_read(struct loader *l, const GElf_Shdr *h, Elf_Data *d)
     (void)h;
     while (at < d->d_size && (next = gelf_getnote(d, at, &n, &name, &text)) > 0) {
         const char *bytes = d->d_buf;
-        if (n.n_type == NOTE_METADATA && n.n_namesz == 7 &&
-            !memcmp(bytes + name, "AMDGPU", 7) && !l->object->metadata.kernel &&
-            metadata_read(bytes + text, n.n_descsz, &l->object->metadata, l->why, l->why_size))
+        if (n.n_type == NOTE_METADATA && n.n_namesz == 7 && !memcmp(bytes + name, "AMDGPU", 7) &&
+            note_read(l, bytes + text, n.n_descsz))
             return 1;
         at = next;
     }

@@ -3,6 +3,7 @@
 
 #include <msgpack.h>
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -233,6 +234,22 @@ int metadata_read(const void *bytes, size_t size, struct metadata *ret, char *wh
     if (r)
         metadata_release(ret);
     return r;
+}
+
+bool metadata_append(struct metadata *to, struct metadata *from)
+{
+    const size_t count = (size_t)to->n_kernel + (size_t)from->n_kernel;
+    if (!from->n_kernel)
+        return true;
+    struct kernel_metadata *more = count <= INT_MAX ? realloc(to->kernel, count * sizeof *more) : NULL;
+    if (!more)
+        return false;
+    memcpy(more + to->n_kernel, from->kernel, (size_t)from->n_kernel * sizeof *more);
+    to->kernel = more;
+    to->n_kernel = (int)count;
+    free(from->kernel);
+    *from = (struct metadata){0};
+    return true;
 }
 
 void metadata_release(struct metadata *m)

@@ -38,6 +38,9 @@ struct metadata {
  * each argument lies inside kernarg_size. */
 int metadata_read(const void *bytes, size_t size, struct metadata *ret, char *why,
                   size_t why_size);
+/* Moves all kernels of `from` behind those of `to`; both stay what metadata_release takes. False
+ * without memory. Code that was linked from many objects has a note of each. */
+bool metadata_append(struct metadata *to, struct metadata *from);
 void metadata_release(struct metadata *m); /* accepts a zeroed struct */
 
 #endif
