@@ -29,6 +29,7 @@ static const struct {
     {"attention/fault_average:dtype=bf16,queries=3,keys=50,d=20", CAUSE_SCALE},
     {"attention/fault_delta:queries=20,keys=37,d=20", CAUSE_COUNT_},
     {"attention/fault_group:heads=4,kvheads=2,queries=20,keys=37,d=20", CAUSE_COUNT_},
+    {"attention/fault_undropped:queries=20,keys=37,d=20", CAUSE_COUNT_},
     {"attention/fault_rounds:queries=20,keys=37,d=20", CAUSE_RNG},
     {"attention/fault_rounds:dtype=f16,queries=20,keys=37,d=20,rounds=7", CAUSE_RNG},
     {"attention/fault_carry:dtype=bf16,queries=20,keys=60,d=20", CAUSE_SCALE},

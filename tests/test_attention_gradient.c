@@ -56,6 +56,14 @@ static void scene_release(struct scene *s)
 
 enum { BITS = 500, STEP = -120 };
 
+/* What dropout makes of weight `at`; the mask itself is tested in test_attention.c. */
+static double kept(const struct attention *a, int64_t at)
+{
+    if (a->kind != ATTENTION_DROPBACK)
+        return 1;
+    return dropout_keeps(a, at) ? (double)dropout_factor(a) : 0;
+}
+
 /* sum dO O with element `moved` of tensor `which` moved by `side` 2^STEP. */
 struct forward {
     const struct scene *s;
@@ -95,6 +103,7 @@ static void forward_row(struct forward *f, int64_t z, int64_t i, int64_t c)
         mpfr_mul_d(f->t, f->t, (double)a->scale, MPFR_RNDN);
         mpfr_exp(f->t, f->t, MPFR_RNDN);
         mpfr_add(f->sum, f->sum, f->t, MPFR_RNDN);
+        mpfr_mul_d(f->t, f->t, kept(a, row * a->keys + j), MPFR_RNDN);
         forward_value(f, f->x, ATTENTION_V, (kv * a->keys + j) * a->d + c);
         mpfr_mul(f->t, f->t, f->x, MPFR_RNDN);
         mpfr_add(f->top, f->top, f->t, MPFR_RNDN);
@@ -141,6 +150,7 @@ START_TEST(gradients_are_derivatives)
         "attention/backward:heads=2,kvheads=1,queries=4,keys=3,d=2,mask=bottom",
         "attention/"
         "backward:dtype=bf16,batch=2,heads=1,queries=4,keys=4,d=3,mask=causal,window=2",
+        "attention/dropback:heads=2,kvheads=1,queries=4,keys=5,d=2,drop=0.4,mask=bottom",
     };
     static const int of[3] = {ATTENTION_Q, ATTENTION_K, ATTENTION_V};
     struct scene s;
@@ -216,7 +226,8 @@ static void play_row(struct play *p, int64_t z, int64_t i)
             dot(p, a->d, p->s->at[ATTENTION_Q], row * a->d, p->s->at[ATTENTION_K], k) *
             a->scale;
         p->dp[base + j] =
-            dot(p, a->d, p->s->at[ATTENTION_DO], row * a->d, p->s->at[ATTENTION_V], k);
+            dot(p, a->d, p->s->at[ATTENTION_DO], row * a->d, p->s->at[ATTENTION_V], k) *
+            (float)kept(a, base + j);
         most = fmaxf(most, p->p[base + j]);
     }
     for (int64_t j = from; j < to; j++)
@@ -281,7 +292,9 @@ static void judge_keys(const struct play *p, bool values, struct tally *t)
         float acc = 0;
         for (int64_t x = 0; x < rows; x++) {
             int64_t row = plane * rows + (p->down ? rows - 1 - x : x);
-            acc = multiply_add(p, (values ? p->p : p->ds)[row * a->keys + j],
+            float w = (values ? p->p : p->ds)[row * a->keys + j];
+            w *= values ? (float)kept(a, row * a->keys + j) : 1;
+            acc = multiply_add(p, w,
                                (float)tensor_value(y, row * a->d + at % a->d), acc);
         }
         judge(o, at, a->dtype, values ? acc : acc * a->scale, t);
@@ -298,6 +311,8 @@ START_TEST(legal_arithmetic_stays_inside)
         "attention/backward:queries=20,keys=30,d=16,dist=lognormal",
         "attention/backward:queries=20,keys=30,d=16,dist=subnormal",
         "attention/backward:queries=20,keys=30,d=16,dist=integer",
+        "attention/dropback:dtype=f16,queries=20,keys=30,d=16,drop=0.3",
+        "attention/dropback:queries=20,keys=30,d=16,dist=positive",
     };
     struct scene s;
     struct tally t = {0};
@@ -328,8 +343,8 @@ int main(void)
 {
     Suite *s = suite_create("attention_gradient");
     TCase *c = tcase_create("gradient");
-    tcase_add_loop_test(c, gradients_are_derivatives, 0, 3);
-    tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0, 7);
+    tcase_add_loop_test(c, gradients_are_derivatives, 0, 4);
+    tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0, 9);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

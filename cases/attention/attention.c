@@ -56,9 +56,9 @@ static const struct param params[] = {
     [SPLIT] = {"split", "split: ranges of keys", PARAM_INT, 1, 64, NULL, "4", true},
     [PAGE] = {"page", "split: keys a page of K and V, found through a table; 0: no pages",
               PARAM_INT, 0, 1024, NULL, "0", true},
-    [DROP] = {"drop", "dropout: share of weights dropped", PARAM_REAL, 0, 0.95, NULL, "0.1",
+    [DROP] = {"drop", "dropout, dropback: share of weights dropped", PARAM_REAL, 0, 0.95, NULL, "0.1",
               true},
-    [ROUNDS] = {"rounds", "dropout: rounds of Philox4x32, 7 or 10", PARAM_INT, 7, 10, NULL,
+    [ROUNDS] = {"rounds", "dropout, dropback: rounds of Philox4x32, 7 or 10", PARAM_INT, 7, 10, NULL,
                 "10", true},
     {NULL},
 };
@@ -197,8 +197,8 @@ static enum err family_oracle(const struct case_id *id, const struct case_plan *
 {
     struct attention a;
     attention_decode(id, &a);
-    bool gradients =
-        a.kind == ATTENTION_BACKWARD && which != ATTENTION_LSE && which != ATTENTION_P;
+    bool gradients = attention_has_gradients(&a) && which != ATTENTION_LSE &&
+                     which != ATTENTION_P && which != ATTENTION_DROPBACK_KEEP;
     return (gradients ? attention_gradient_oracle : attention_oracle)(id, plan, input, which,
                                                                       threads, ret_oracle, e);
 }

@@ -28,7 +28,8 @@ enum attention_kind {
     ATTENTION_VARLEN, /* flash over sequences of any length, one behind the other */
     ATTENTION_SPLIT, /* flash over ranges of keys, whose results are joined by their weights */
     ATTENTION_BACKWARD, /* gradients, by way of all weights */
-    ATTENTION_DROPOUT   /* O with dropped weights, by way of all weights */
+    ATTENTION_DROPOUT,  /* O with dropped weights, by way of all weights */
+    ATTENTION_DROPBACK  /* BACKWARD of DROPOUT */
 };
 
 /* A case, decoded. */
@@ -56,7 +57,7 @@ enum { ATTENTION_TILE = 16, ATTENTION_OPEN = 1 << 28 };
 
 /* Places of the tensors in the plan. STEPS has scores and weights, SPLIT the ranges' O and
  * log-sum-exp. BACKWARD takes dO in O's place, and dP stands in that of the scores, as does
- * DROPOUT's mask. VARLEN has the sequences' starts, [batch + 1] with the end. The table (page)
+ * DROPOUT's mask; DROPBACK's is the last. VARLEN has the sequences' starts, [batch + 1] with the end. The table (page)
  * and the slopes (alibi) come last. */
 enum {
     ATTENTION_Q,
@@ -76,7 +77,8 @@ enum {
     ATTENTION_DS = ATTENTION_P + 1,
     ATTENTION_DQ,
     ATTENTION_DK,
-    ATTENTION_DV
+    ATTENTION_DV,
+    ATTENTION_DROPBACK_KEEP
 };
 void attention_decode(const struct case_id *id, struct attention *ret_attention);
 
@@ -87,6 +89,16 @@ void attention_visible(const struct attention *a, int64_t i, int64_t *ret_from,
 static inline bool attention_tiled(const struct attention *a)
 {
     return a->kind >= ATTENTION_FLASH && a->kind <= ATTENTION_SPLIT;
+}
+
+static inline bool attention_drops(const struct attention *a)
+{
+    return a->kind == ATTENTION_DROPOUT || a->kind == ATTENTION_DROPBACK;
+}
+
+static inline bool attention_has_gradients(const struct attention *a)
+{
+    return a->kind == ATTENTION_BACKWARD || a->kind == ATTENTION_DROPBACK;
 }
 
 /* --- packed.c --------------------------------------------------------------------------------

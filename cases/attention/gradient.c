@@ -18,6 +18,8 @@
  *   E = sum b_x |y| + gamma(n + 1) sum (|x| + b_x) |y|,
  * then times scale, one rounding, and narrowed. Keys that are not seen add exact zeros.
  *
+ * With dropout, dP and the P that dV takes are the kept ones times a factor, rounded once.
+ *
  * Every operation may also lose 2^-126, a flushed input 2^-126 |x|. */
 
 static const double least = 0x1p-126;
@@ -69,6 +71,20 @@ static double narrowing(enum dtype d, double x)
     return d == DTYPE_F32 ? 0 : dtype_unit(d) * fmax(x, dtype_min_normal(d));
 }
 
+/* Number `at` of the weights dropped, or what makes up for those that are: one rounding. */
+static void known_drop(const struct attention *a, int64_t at, struct known *k)
+{
+    double f = (double)dropout_factor(a);
+    if (!dropout_keeps(a, at)) {
+        *k = (struct known){.x = {0, 0}};
+        return;
+    }
+    k->x = wide_mul(k->x, wide_of(f));
+    k->error = f * k->error + 0x1p-102 * fabs(k->x.hi);
+    k->bound = f * k->bound * (1 + ATTENTION_U) + ATTENTION_U * fabs(k->x.hi) + least + k->error;
+    k->drop *= f;
+}
+
 /* --- P, dP, dS -------------------------------------------------------------------------------
  */
 
@@ -87,6 +103,8 @@ static void row_inputs(const struct attention *a, const struct tensor *const *in
                 attention_key_row(a, input, b, head, j) * a->d, &dp->x, &dp->error, &dp->bound,
                 &dp->drop);
         dp->bound += dp->error;
+        if (attention_drops(a))
+            known_drop(a, (z * a->queries + i) * a->keys + j, dp);
     }
 }
 
@@ -220,10 +238,14 @@ static void plane_keys(const struct attention *a, const struct tensor *const *in
     int64_t from, to;
     for (int64_t i = 0; i < a->queries; i++) {
         attention_visible(a, i, &from, &to);
-        for (int64_t j = from; j < to; j++)
+        for (int64_t j = from; j < to; j++) {
+            struct known term = x[i * a->keys + j];
+            if (attention_drops(a) && which == ATTENTION_DV)
+                known_drop(a, (z * a->queries + i) * a->keys + j, &term);
             for (int64_t c = 0; c < a->d; c++)
-                sum_add(&sums[j * a->d + c], &x[i * a->keys + j],
+                sum_add(&sums[j * a->d + c], &term,
                         tensor_value(t, (z * a->queries + i) * a->d + c));
+        }
     }
     for (int64_t at = 0; at < a->keys * a->d; at++)
         sums[at].unsure |= g->unsure;

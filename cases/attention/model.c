@@ -133,7 +133,7 @@ static bool change_apply(struct attention *a, enum change change)
     case CHANGE_ROUNDS_10: {
         int rounds = change == CHANGE_ROUNDS_7 ? 7 : 10, declared = a->rounds;
         a->rounds = rounds;
-        return a->kind == ATTENTION_DROPOUT && rounds != declared;
+        return attention_drops(a) && rounds != declared;
     }
     case CHANGE_LONGEST:
         a->longest = true;

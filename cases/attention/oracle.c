@@ -170,7 +170,7 @@ static struct element key_element(const struct attention *a, int which, int64_t 
 {
     if (which == ATTENTION_P)
         return attention_weight(a, r, j);
-    if (a->kind != ATTENTION_DROPOUT)
+    if (!attention_drops(a))
         return attention_score(a, r, j);
     bool keep = dropout_keeps(a, at * a->keys + j);
     return (struct element){.value = keep, .bound = 0.5, .drop = 2, .scale = 1};

@@ -120,7 +120,9 @@ static void plan_gradients(const struct case_id *id, const struct attention *a,
     tensor_set(&t[ATTENTION_DQ], "dq", TENSOR_OUT, a->dtype, 4, q, keys);
     tensor_set(&t[ATTENTION_DK], "dk", TENSOR_OUT, a->dtype, 4, k, keys);
     tensor_set(&t[ATTENTION_DV], "dv", TENSOR_OUT, a->dtype, 4, k, keys);
-    p->n_tensor = ATTENTION_DV + 1;
+    if (attention_drops(a))
+        tensor_set(&t[ATTENTION_DROPBACK_KEEP], "keep", TENSOR_OUT, DTYPE_U8, 4, s, keys);
+    p->n_tensor = ATTENTION_DV + 1 + attention_drops(a);
 }
 
 /* --- launches --------------------------------------------------------------------------------
@@ -300,6 +302,33 @@ static void launch_rows(struct case_launch *l, const struct attention *a)
     l->block[1] = 1;
 }
 
+static void plan_keep(const struct case_id *id, const struct attention *a, struct case_plan *p,
+                      int tensor)
+{
+    int64_t count = a->batch * a->heads * a->queries * a->keys;
+    struct case_launch *l = launch_add(p, a, "keep", 1, 1);
+    snprintf(l->entry, sizeof l->entry, "%s_keep", id->variant->name);
+    launch_rows(l, a);
+    l->grid[0] = blocks(count, (int64_t)16 * 64);
+    l->grid[2] = 1;
+    push_tensor(l, tensor);
+    push_i64(l, count);
+    push_i32(l, (int32_t)(uint32_t)a->seed);
+    push_i32(l, (int32_t)(uint32_t)(a->seed >> 32));
+    push_i32(l, a->rounds);
+    push_i32(l, dropout_limit(a));
+}
+
+/* Without dropout: a null pointer. */
+static void push_keep(struct case_launch *l, const struct attention *a)
+{
+    if (attention_drops(a))
+        push_tensor(l, ATTENTION_DROPBACK_KEEP);
+    else
+        push_i64(l, 0);
+    push_f32(l, attention_drops(a) ? dropout_factor(a) : 1);
+}
+
 static void plan_backward(const struct case_id *id, const struct attention *a,
                           struct case_plan *p)
 {
@@ -310,8 +339,11 @@ static void plan_backward(const struct case_id *id, const struct attention *a,
     static const int dkv[] = {ATTENTION_P,  ATTENTION_DS, ATTENTION_Q,
                               ATTENTION_DO, ATTENTION_DK, ATTENTION_DV};
     char name[48];
+    int first = attention_drops(a);
+    if (first)
+        plan_keep(id, a, p, ATTENTION_DROPBACK_KEEP);
     launch_rows(launch_add(p, a, "weights", 1, 1), a);
-    push_tensors(&p->launch[0], 4, weights);
+    push_tensors(&p->launch[first], 4, weights);
     push_tensors(launch_add(p, a, "dp", a->keys, a->queries), 3, dp);
     struct case_launch *l = launch_add(p, a, "ds", 1, 1);
     snprintf(l->entry, sizeof l->entry, "%s_ds", id->variant->name);
@@ -322,8 +354,10 @@ static void plan_backward(const struct case_id *id, const struct attention *a,
     l = launch_add(p, a, name, a->d, a->keys);
     l->grid[2] = (uint32_t)(a->batch * a->kv_heads);
     push_tensors(l, 6, dkv);
-    for (int i = 0; i < p->n_launch; i++)
+    for (int i = first; i < p->n_launch; i++)
         push_gradient_shape(&p->launch[i], a);
+    push_keep(&p->launch[first + 1], a);
+    push_keep(l, a);
 }
 
 static void plan_dropout(const struct case_id *id, const struct attention *a,
@@ -331,24 +365,12 @@ static void plan_dropout(const struct case_id *id, const struct attention *a,
 {
     static const int weights[] = {ATTENTION_Q, ATTENTION_K, ATTENTION_P, ATTENTION_LSE};
     static const int drop[] = {ATTENTION_P, ATTENTION_KEEP, ATTENTION_V, ATTENTION_O};
-    int64_t count = a->batch * a->heads * a->queries * a->keys;
     struct case_launch *l = launch_add(p, a, "weights", 1, 1);
     launch_rows(l, a);
     push_tensors(l, 4, weights);
     push_gradient_shape(l, a);
 
-    l = launch_add(p, a, "keep", 1, 1);
-    snprintf(l->entry, sizeof l->entry, "%s_keep", id->variant->name);
-    launch_rows(l, a);
-    l->grid[0] = blocks(count, (int64_t)16 * 64);
-    l->grid[2] = 1;
-    push_tensor(l, ATTENTION_KEEP);
-    push_i64(l, count);
-    push_i32(l, (int32_t)(uint32_t)a->seed);
-    push_i32(l, (int32_t)(uint32_t)(a->seed >> 32));
-    push_i32(l, a->rounds);
-    push_i32(l, dropout_limit(a));
-
+    plan_keep(id, a, p, ATTENTION_KEEP);
     l = launch_add(p, a, "drop", a->d, a->queries);
     push_tensors(l, 4, drop);
     push_gradient_shape(l, a);
@@ -358,7 +380,7 @@ static void plan_dropout(const struct case_id *id, const struct attention *a,
 void attention_plan_make(const struct case_id *id, const struct attention *a,
                          struct case_plan *p)
 {
-    if (a->kind == ATTENTION_BACKWARD) {
+    if (attention_has_gradients(a)) {
         plan_gradients(id, a, p);
         plan_backward(id, a, p);
         return;

@@ -10,6 +10,8 @@
  *   dq       dQ = scale dS K
  *   dkv      dK = scale dS^T Q and dV = P^T dO, over all query heads that share a kv head
  *
+ * With dropout (keep not null) dP and the P that dV takes are the kept ones, times `factor`.
+ *
  * And O with dropout, in three: weights, keep, drop. Weight number n of all is kept if byte n % 16 of
  * Philox4x32(counter n / 16, key = seed) is at most `limit`; O = (sum of kept P V) * factor.
  *
@@ -19,9 +21,10 @@
  * The fault_ entries act on HIP only:
  *   delta  delta is left out
  *   group  only the first query head of each group counts in dK and dV
+ *   undropped dV takes all weights
  *   rounds Philox has 7 rounds instead of 10, or 10 instead of 7 */
 
-enum fault { NONE, DELTA, GROUP, ROUNDS };
+enum fault { NONE, DELTA, GROUP, ROUNDS, UNDROPPED };
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {
@@ -59,6 +62,14 @@ DEVICE f32 dot(const typename F::stored *x, const typename F::stored *y, i32 d)
     return acc;
 }
 
+/* x as dropout leaves it. */
+DEVICE f32 kept(const u8 *keep, i64 at, f32 factor, f32 x)
+{
+    if (!keep)
+        return x;
+    return keep[at] ? x * factor : 0.0f;
+}
+
 template <class F>
 DEVICE void weights(const typename F::stored *q, const typename F::stored *k, f32 *p, f32 *lse,
                     const shape &s)
@@ -88,14 +99,16 @@ DEVICE void weights(const typename F::stored *q, const typename F::stored *k, f3
 }
 
 template <class F>
-DEVICE void dp(const typename F::stored *g, const typename F::stored *v, f32 *out, const shape &s)
+DEVICE void dp(const typename F::stored *g, const typename F::stored *v, f32 *out, const shape &s,
+               const u8 *keep, f32 factor)
 {
     i32 i = BLOCK_Y * 16 + THREAD_Y, j = BLOCK_X * 16 + THREAD_X;
     if (i >= s.queries || j >= s.keys)
         return;
     i64 row = (i64)BLOCK_Z * s.queries + i;
     v += (kv_plane(s, BLOCK_Z) * s.keys + j) * s.d;
-    out[row * s.keys + j] = sees(s, i, j) ? dot<F>(g + row * s.d, v, s.d) : 0.0f;
+    f32 x = sees(s, i, j) ? dot<F>(g + row * s.d, v, s.d) : 0.0f;
+    out[row * s.keys + j] = kept(keep, row * s.keys + j, factor, x);
 }
 
 template <i32 K> DEVICE void ds(const f32 *p, const f32 *dp, f32 *out, const shape &s)
@@ -130,7 +143,7 @@ DEVICE void dq(const f32 *ds, const typename F::stored *k, typename F::result *o
 template <class F, i32 K>
 DEVICE void dkv(const f32 *p, const f32 *ds, const typename F::stored *q,
                 const typename F::stored *g, typename F::result *dk, typename F::result *dv,
-                const shape &s)
+                const shape &s, const u8 *keep, f32 factor)
 {
     i32 j = BLOCK_Y * 16 + THREAD_Y, c = BLOCK_X * 16 + THREAD_X;
     if (j >= s.keys || c >= s.d)
@@ -141,7 +154,10 @@ DEVICE void dkv(const f32 *p, const f32 *ds, const typename F::stored *q,
         for (i32 i = 0; i < s.queries; i++) {
             i64 row = ((i64)BLOCK_Z * group + h) * s.queries + i;
             to_k += ds[row * s.keys + j] * F::widen(q[row * s.d + c]);
-            to_v += p[row * s.keys + j] * F::widen(g[row * s.d + c]);
+            f32 w = p[row * s.keys + j];
+            if (!acts<K>(UNDROPPED))
+                w = kept(keep, row * s.keys + j, factor, w);
+            to_v += w * F::widen(g[row * s.d + c]);
         }
     i64 at = ((i64)BLOCK_Z * s.keys + j) * s.d + c;
     dk[at] = F::narrow(to_k * s.scale);
@@ -210,10 +226,11 @@ DEVICE void drop(const f32 *p, const u8 *keep, const typename F::stored *v,
     KERNEL(256)                                                                                \
     name##_dkv_##format(const f32 *p, const f32 *ds, const format_##format::stored *q,         \
                         const format_##format::stored *g, format_##format::result *dk,         \
-                        format_##format::result *dv, SHAPE_ARGUMENTS)                          \
+                        format_##format::result *dv, SHAPE_ARGUMENTS, const u8 *keep,          \
+                        f32 factor)                                                            \
     {                                                                                          \
         shape s = SHAPE;                                                                       \
-        dkv<format_##format, kind>(p, ds, q, g, dk, dv, s);                                    \
+        dkv<format_##format, kind>(p, ds, q, g, dk, dv, s, keep, factor);                      \
     }
 
 #define ENTRIES(format)                                                                        \
@@ -226,10 +243,10 @@ DEVICE void drop(const f32 *p, const u8 *keep, const typename F::stored *v,
     }                                                                                          \
     KERNEL(256)                                                                                \
     dp_##format(const format_##format::stored *g, const format_##format::stored *v, f32 *out,  \
-                SHAPE_ARGUMENTS)                                                               \
+                SHAPE_ARGUMENTS, const u8 *keep, f32 factor)                                   \
     {                                                                                          \
         shape s = SHAPE;                                                                       \
-        dp<format_##format>(g, v, out, s);                                                     \
+        dp<format_##format>(g, v, out, s, keep, factor);                                       \
     }                                                                                          \
     KERNEL(256)                                                                                \
     dq_##format(const f32 *ds, const format_##format::stored *k, format_##format::result *out, \
@@ -245,12 +262,18 @@ DEVICE void drop(const f32 *p, const u8 *keep, const typename F::stored *v,
         shape s = SHAPE;                                                                       \
         drop<format_##format>(p, keep, v, out, s, factor);                                     \
     }                                                                                          \
+    DKV(dropback, NONE, format)                                                                \
+    DKV(fault_undropped, UNDROPPED, format)                                                    \
     DKV(backward, NONE, format)                                                                \
     DKV(fault_delta, NONE, format)                                                             \
     DKV(fault_group, GROUP, format)
 
 KEEP(dropout, NONE)
 KEEP(fault_rounds, ROUNDS)
+KEEP(dropback, NONE)
+KEEP(fault_undropped, NONE)
+DS(dropback, NONE)
+DS(fault_undropped, NONE)
 DS(backward, NONE)
 DS(fault_delta, DELTA)
 DS(fault_group, NONE)
