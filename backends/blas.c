@@ -87,7 +87,8 @@ static void lt_open(struct lt *t)
        g->type == BLAS_I8 ? v->result[BLAS_I8] : v->type[BLAS_F32]);
     for (int i = 0; i < 3; i++)
         LT(t, "MatrixLayoutCreate", (void **, int, uint64_t, uint64_t, int64_t), &t->layout[i],
-           i == 2 ? v->result[g->type] : v->type[g->type], rows[i], columns[i], (int64_t)rows[i]);
+           i == 2 ? v->result[g->type] : v->type[g->type], rows[i], columns[i],
+           (int64_t)rows[i]);
     LT(t, "MatmulPreferenceCreate", (void **), &t->preference);
     LT(t, "MatmulPreferenceSetAttribute", (void *, int, const void *, size_t), t->preference,
        PREFERENCE_WORKSPACE, &g->bytes, sizeof g->bytes);
@@ -97,9 +98,10 @@ static void lt_close(struct lt *t)
 {
     int code = t->code;
     static const char *const names[] = {"MatmulPreferenceDestroy", "MatrixLayoutDestroy",
-                                        "MatrixLayoutDestroy", "MatrixLayoutDestroy",
-                                        "MatmulDescDestroy", "Destroy"};
-    void *const held[] = {t->preference, t->layout[0], t->layout[1], t->layout[2], t->what, t->handle};
+                                        "MatrixLayoutDestroy",     "MatrixLayoutDestroy",
+                                        "MatmulDescDestroy",       "Destroy"};
+    void *const held[] = {t->preference, t->layout[0], t->layout[1],
+                          t->layout[2],  t->what,      t->handle};
     t->code = 0;
     for (int i = 0; i < 6; i++)
         if (held[i])
@@ -125,12 +127,14 @@ static void lt_multiply(struct lt *t, const unsigned char *offer, int which, int
        blas_scalar(g->type, 0), g->c, t->layout[2], g->c, t->layout[2], offer, g->scratch,
        (size_t)g->bytes, NULL);
     if (!t->code)
-        blas_say(g, 0, "%s: algorithm %d (offer %d of %d), math %s, workspace %llu of %lld bytes",
+        blas_say(g, 0,
+                 "%s: algorithm %d (offer %d of %d), math %s, workspace %llu of %lld bytes",
                  t->v->name[BLAS_LT], (int)offer_number(offer, 4), which, count, g->math,
                  (unsigned long long)space, (long long)g->bytes);
 }
 
-static int lt_gemm(const struct library *l, const struct blas_vendor *v, const struct blas_gemm *g)
+static int lt_gemm(const struct library *l, const struct blas_vendor *v,
+                   const struct blas_gemm *g)
 {
     struct lt t = {.l = l, .v = v, .g = g};
     unsigned char *offers = calloc(OFFERS_MAX, OFFER_SIZE_MAX);
@@ -140,11 +144,12 @@ static int lt_gemm(const struct library *l, const struct blas_vendor *v, const s
     lt_open(&t);
     LT(&t, "MatmulAlgoGetHeuristic",
        (void *, void *, void *, void *, void *, void *, void *, int, void *, int *), t.handle,
-       t.what, t.layout[0], t.layout[1], t.layout[2], t.layout[2], t.preference, OFFERS_MAX, offers,
-       &count);
+       t.what, t.layout[0], t.layout[1], t.layout[2], t.layout[2], t.preference, OFFERS_MAX,
+       offers, &count);
     if (!t.code && which >= count)
-        t.code = blas_say(g, BLAS_UNTESTED, "the library offers %d algorithms for this, not algo=%d",
-                          count, which);
+        t.code =
+            blas_say(g, BLAS_UNTESTED, "the library offers %d algorithms for this, not algo=%d",
+                     count, which);
     else if (!t.code)
         lt_multiply(&t, offers + (size_t)which * (size_t)v->offer_size, which, count);
     lt_close(&t);
@@ -181,8 +186,17 @@ int gpuparity_gemm(const char *api, const char *type, const char *math, int algo
                    int64_t bytes, int m, int n, int k, const void *a, const void *b, void *c,
                    char *words)
 {
-    struct blas_gemm g = {.math = math, .algo = algo, .scratch = scratch, .bytes = bytes, .m = m,
-                          .n = n, .k = k, .a = a, .b = b, .c = c, .words = words};
+    struct blas_gemm g = {.math = math,
+                          .algo = algo,
+                          .scratch = scratch,
+                          .bytes = bytes,
+                          .m = m,
+                          .n = n,
+                          .k = k,
+                          .a = a,
+                          .b = b,
+                          .c = c,
+                          .words = words};
     int t = word_of(type, type_words, BLAS_TYPES);
     int which = word_of(api, blas_vendor.name, BLAS_APIS);
     if (t < 0 || word_of(math, math_words, 3) < 0)

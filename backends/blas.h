@@ -18,8 +18,9 @@ enum { BLAS_WORDS = 256, BLAS_UNTESTED = 100, BLAS_WRONG = 101 };
 struct blas_gemm {
     enum blas_type type;
     const char *math; /* "default", "pedantic", "tf32": what the library may make of f32 */
-    int algo;         /* -1: the library's choice; else its number (plain), or which of the offers (lt) */
-    void *scratch;    /* workspace, or NULL: the library's own */
+    int algo; /* -1: the library's choice; else its number (plain), or which of the offers (lt)
+               */
+    void *scratch; /* workspace, or NULL: the library's own */
     int64_t bytes;
     int m, n, k;
     const void *a, *b;
@@ -31,13 +32,16 @@ struct blas_gemm {
 struct blas_vendor {
     const char *name[BLAS_APIS]; /* as a case says it: "blas", "lt", "rocblas"; NULL: none */
     struct library_search library[BLAS_APIS];
-    const char *lt;              /* what names of lt's functions begin with */
+    const char *lt;                           /* what names of lt's functions begin with */
     int type[BLAS_TYPES], result[BLAS_TYPES]; /* of a and b; of c */
-    int compute[BLAS_TYPES];     /* one more is the pedantic one; -1: none */
+    int compute[BLAS_TYPES];                  /* one more is the pedantic one; -1: none */
     int transposed_not;
-    int offer_bytes, offer_size; /* struct of lt's heuristic: where the workspace's size is, its own size */
-    int (*plain)(const struct library *l, const struct blas_vendor *v, const struct blas_gemm *g);
-    int (*other)(const struct library *l, const struct blas_vendor *v, const struct blas_gemm *g);
+    int offer_bytes,
+        offer_size; /* struct of lt's heuristic: where the workspace's size is, its own size */
+    int (*plain)(const struct library *l, const struct blas_vendor *v,
+                 const struct blas_gemm *g);
+    int (*other)(const struct library *l, const struct blas_vendor *v,
+                 const struct blas_gemm *g);
 };
 extern const struct blas_vendor blas_vendor;
 
@@ -51,11 +55,12 @@ void *blas_function(const struct library *l, const struct blas_gemm *g, const ch
 /* alpha or beta in the format that sums are kept in. */
 const void *blas_scalar(enum blas_type t, int value);
 
-/* The function of the case files. 0: done; BLAS_UNTESTED: nothing here can do this; else the library's
- * own code, or BLAS_WRONG for arguments that are none. */
-__attribute__((visibility("default")))
-int gpuparity_gemm(const char *api, const char *type, const char *math, int algo, void *scratch,
-                   int64_t bytes, int m, int n, int k, const void *a, const void *b, void *c,
-                   char *words);
+/* The function of the case files. 0: done; BLAS_UNTESTED: nothing here can do this; else the
+ * library's own code, or BLAS_WRONG for arguments that are none. */
+__attribute__((visibility("default"))) int gpuparity_gemm(const char *api, const char *type,
+                                                          const char *math, int algo,
+                                                          void *scratch, int64_t bytes, int m,
+                                                          int n, int k, const void *a,
+                                                          const void *b, void *c, char *words);
 
 #endif

@@ -8,10 +8,12 @@
 
 /* `library:` and `calls:`, C functions of shared libraries in the place of kernels. */
 
-/* --- library: {cuda: A.so, hip: [B.so, C.so], host: D.so} ---------------------------------------
+/* --- library: {cuda: A.so, hip: [B.so, C.so], host: D.so}
+ * ---------------------------------------
  */
 
-static enum err paths_check(const struct casefile *f, const struct yamlnode *n, struct errinfo *e)
+static enum err paths_check(const struct casefile *f, const struct yamlnode *n,
+                            struct errinfo *e)
 {
     if (n->kind == YAML_TEXT)
         return casefile_want(f, n, YAML_TEXT, "a library", e);
@@ -24,7 +26,8 @@ static enum err paths_check(const struct casefile *f, const struct yamlnode *n, 
                                CASEFILE_LIBRARIES_MAX);
 }
 
-static enum err libraries_read(struct casefile *f, const struct yamlnode *map, struct errinfo *e)
+static enum err libraries_read(struct casefile *f, const struct yamlnode *map,
+                               struct errinfo *e)
 {
     TRY(casefile_want(f, map, YAML_MAP, "library", e));
     for (const struct yamlnode *n = map->first; n; n = n->next) {
@@ -37,9 +40,10 @@ static enum err libraries_read(struct casefile *f, const struct yamlnode *map, s
         TRY(paths_check(f, n, e));
         f->side[f->n_side++] = (struct casefile_side){.backend = b->name, .library = n};
     }
-    return map->count ? ERR_OK
-                      : yamltree_fail(&f->tree, map, e, "no side is named: %s: FILE.so, %s: FILE.so",
-                                      backends[0]->name, backends[1]->name);
+    return map->count
+               ? ERR_OK
+               : yamltree_fail(&f->tree, map, e, "no side is named: %s: FILE.so, %s: FILE.so",
+                               backends[0]->name, backends[1]->name);
 }
 
 /* --- arguments -------------------------------------------------------------------------------
@@ -57,14 +61,15 @@ static int handle_find(const struct casefile *f, const char *name)
 static enum err handle_make(struct casefile *f, const struct yamlnode *n, const char *name,
                             int *ret_slot, struct errinfo *e)
 {
-    size_t size = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    size_t size =
+        strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     *ret_slot = handle_find(f, name);
     if (*ret_slot >= 0)
         return ERR_OK;
     if (!size || name[size] || casefile_tensor_find(f, name) >= 0)
-        return yamltree_fail(&f->tree, n, e,
-                             "'%.40s' cannot name a handle: letters, digits and _, and no tensor",
-                             name);
+        return yamltree_fail(
+            &f->tree, n, e,
+            "'%.40s' cannot name a handle: letters, digits and _, and no tensor", name);
     if (f->n_handle == CASEFILE_HANDLES_MAX)
         return yamltree_fail(&f->tree, n, e, "more than %d handles", CASEFILE_HANDLES_MAX);
     f->handle[f->n_handle] = name;
@@ -77,18 +82,19 @@ static enum err value_check(const struct casefile *f, const struct yamlnode *n,
                             const struct casefile_arg *a, struct errinfo *e)
 {
     enum dtype d = a->dtype.dtype;
-    if (a->dtype.param >= 0 || (dtype_info(d)->kind == DTYPE_KIND_FLOAT && d != DTYPE_F32 &&
-                                d != DTYPE_F64))
-        return yamltree_fail(&f->tree, n, e,
-                             "a function takes f32, f64 and integers by value; a pointer to such a "
-                             "number is &%s",
-                             n->text);
+    if (a->dtype.param >= 0 ||
+        (dtype_info(d)->kind == DTYPE_KIND_FLOAT && d != DTYPE_F32 && d != DTYPE_F64))
+        return yamltree_fail(
+            &f->tree, n, e,
+            "a function takes f32, f64 and integers by value; a pointer to such a "
+            "number is &%s",
+            n->text);
     return ERR_OK;
 }
 
 /* &NAME, and &f32 1.0 */
-static enum err pointer_read(struct casefile *f, const struct yamlnode *n, struct casefile_arg *a,
-                             struct errinfo *e)
+static enum err pointer_read(struct casefile *f, const struct yamlnode *n,
+                             struct casefile_arg *a, struct errinfo *e)
 {
     struct yamlnode pointed = *n;
     pointed.text = n->text + 1;
@@ -105,8 +111,8 @@ static enum err pointer_read(struct casefile *f, const struct yamlnode *n, struc
 }
 
 /* scratch BYTES, text WORDS, words */
-static enum err special_read(struct casefile *f, const struct yamlnode *n, struct casefile_arg *a,
-                             struct errinfo *e)
+static enum err special_read(struct casefile *f, const struct yamlnode *n,
+                             struct casefile_arg *a, struct errinfo *e)
 {
     a->node = n;
     a->tensor = -2;
@@ -161,8 +167,8 @@ static enum err call_arg_read(struct casefile *f, const struct yamlnode *n,
 /* --- calls -----------------------------------------------------------------------------------
  */
 
-static enum err sides_read(struct casefile *f, struct casefile_kernel *k, const struct yamlnode *n,
-                           struct errinfo *e)
+static enum err sides_read(struct casefile *f, struct casefile_kernel *k,
+                           const struct yamlnode *n, struct errinfo *e)
 {
     for (const struct yamlnode *s = n->kind == YAML_LIST ? n->first : n; s;
          s = n->kind == YAML_LIST ? s->next : NULL) {
@@ -224,13 +230,14 @@ static enum err once_read(const struct casefile *f, struct casefile_kernel *k,
         return yamltree_fail(&f->tree, n, e, "once: true, or nothing");
     for (int i = 0; i < k->n_arg; i++)
         if (k->arg[i].tensor >= 0)
-            return yamltree_fail(&f->tree, n, e, "a call that is made once cannot have tensors");
+            return yamltree_fail(&f->tree, n, e,
+                                 "a call that is made once cannot have tensors");
     return ERR_OK;
 }
 
 static enum err call_read(struct casefile *f, const struct yamlnode *n, struct errinfo *e)
 {
-    static const char *const keys[] = {"name", "arguments", "on",    "returns", "result",
+    static const char *const keys[] = {"name", "arguments", "on",     "returns", "result",
                                        "once", "untested",  "failed", NULL};
     if (f->n_kernel == CASE_LAUNCH_MAX)
         return yamltree_fail(&f->tree, n, e, "more than %d calls", CASE_LAUNCH_MAX);
@@ -256,7 +263,8 @@ static enum err call_read(struct casefile *f, const struct yamlnode *n, struct e
     }
     TRY(returns_read(f, k, yamlnode_get(n, "returns"), e));
     if (result && (result->kind != YAML_TEXT || k->returns != CASEFILE_RETURNS_POINTER))
-        return yamltree_fail(&f->tree, result, e, "result: names what a call with returns: ptr gives");
+        return yamltree_fail(&f->tree, result, e,
+                             "result: names what a call with returns: ptr gives");
     if (result)
         TRY(handle_make(f, result, result->text, &k->result, e));
     k->untested = yamlnode_get(n, "untested");
@@ -281,7 +289,8 @@ static enum err tensor_check(const struct casefile *f, int tensor, int side, str
     const struct casefile_tensor *t = &f->tensor[tensor];
     for (int i = 0; i < f->n_kernel; i++)
         for (int a = 0; a < f->kernel[i].n_arg; a++)
-            if (casefile_call_on(f, i, f->side[side].backend) && f->kernel[i].arg[a].tensor == tensor)
+            if (casefile_call_on(f, i, f->side[side].backend) &&
+                f->kernel[i].arg[a].tensor == tensor)
                 return ERR_OK;
     if (t->role == TENSOR_IN && f->like)
         return ERR_OK;
@@ -302,15 +311,17 @@ enum err casefile_read_calls(struct casefile *f, struct errinfo *e)
     TRY(libraries_read(f, yamlnode_get(root, "library"), e));
     f->library = true;
     if (!calls)
-        return yamltree_fail(&f->tree, root, e, "no calls: calls: [{name: ..., arguments: [...]}]");
+        return yamltree_fail(&f->tree, root, e,
+                             "no calls: calls: [{name: ..., arguments: [...]}]");
     TRY(casefile_want(f, calls, YAML_LIST, "calls", e));
     for (const struct yamlnode *n = calls->first; n; n = n->next)
         TRY(call_read(f, n, e));
     for (int i = 0; i < f->n_tensor; i++) {
         outputs += f->tensor[i].role != TENSOR_IN;
         if (f->tensor[i].reference)
-            return yamltree_fail(&f->tree, f->tensor[i].node, e,
-                                 "a library has no reference kernels: a formula, a file or like:");
+            return yamltree_fail(
+                &f->tree, f->tensor[i].node, e,
+                "a library has no reference kernels: a formula, a file or like:");
         for (int s = 0; s < f->n_side; s++)
             TRY(tensor_check(f, i, s, e));
     }

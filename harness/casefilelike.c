@@ -6,7 +6,8 @@
 #include <string.h>
 
 /* `like:`, a built-in case whose tensors, inputs and right answers are those of the file. Its
- * distribution and seed are the id's; its mode is what `like` says unless the id says another. */
+ * distribution and seed are the id's; its mode is what `like` says unless the id says another.
+ */
 
 static enum err like_id(const struct case_id *id, struct case_id *ret_like, struct errinfo *e)
 {
@@ -38,9 +39,10 @@ enum err casefile_like_plan(const struct case_id *id, struct case_id *ret_like,
     for (int i = 0; i < f->n_tensor && same; i++)
         same = !strcmp(ret_plan->tensor[i].name, f->tensor[i].node->key) &&
                ret_plan->tensor[i].role == f->tensor[i].role;
-    return same ? ERR_OK
-                : yamltree_fail(&f->tree, f->like, e,
-                                "the tensors of like: must be the same ones for all parameters");
+    return same
+               ? ERR_OK
+               : yamltree_fail(&f->tree, f->like, e,
+                               "the tensors of like: must be the same ones for all parameters");
 }
 
 static enum err tensors_take(struct casefile *f, const struct case_plan *p)
@@ -110,8 +112,8 @@ bool casefile_like_fill(const struct case_id *id, int i, struct tensor *t)
     struct case_id like;
     struct tensor made = {0};
     struct case_plan *p = calloc(1, sizeof *p);
-    bool good = p && !casefile_like_plan(id, &like, p, NULL) &&
-                !case_input(&like, p, i, &made, NULL);
+    bool good =
+        p && !casefile_like_plan(id, &like, p, NULL) && !case_input(&like, p, i, &made, NULL);
     if (good)
         memcpy(t->data, made.data, tensor_bytes(t));
     tensor_release(&made);

@@ -59,7 +59,10 @@ enum err casekernel_describe(const struct case_id *id, const struct backend *b,
 {
     const struct casefile *f = id->family->file;
     const struct casefile_side *s = casefile_side(f, b->name);
-    if (f->library || !s || (!s->source && !s->binary))
+    if (f->library)
+        return err_set(e, ERR_USAGE, "%.200s calls a library: it has no kernels to compile or to "
+                       "write down", f->path);
+    if (!s || (!s->source && !s->binary))
         return err_set(e, ERR_USAGE,
                        "%.200s has nothing for %s: add source: {%s: FILE} or binary: {%s: FILE}",
                        f->path, b->name, b->name, b->name);

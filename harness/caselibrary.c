@@ -21,7 +21,8 @@ enum { CHECK_SECONDS = 120 };
  */
 
 /* $NAME/rest: the variable's value, then the rest. */
-static enum err variable_expand(const char *text, char *ret_text, size_t size, struct errinfo *e)
+static enum err variable_expand(const char *text, char *ret_text, size_t size,
+                                struct errinfo *e)
 {
     char name[80];
     size_t n = strcspn(text + 1, "/");
@@ -29,8 +30,8 @@ static enum err variable_expand(const char *text, char *ret_text, size_t size, s
     const char *value = n < sizeof name ? getenv(name) : NULL;
     if (!value || !value[0])
         return err_set(e, ERR_USAGE,
-                       "the environment variable %s is not set: it says where '%.200s' is", name,
-                       text);
+                       "the environment variable %s is not set: it says where '%.200s' is",
+                       name, text);
     snprintf(ret_text, size, "%s%s", value, text + 1 + n);
     return ERR_OK;
 }
@@ -44,7 +45,10 @@ static enum err path_make(const struct case_id *id, const struct yamlnode *n, ch
     snprintf(whole, sizeof whole, "%s", text);
     if (text[0] == '$')
         TRY(variable_expand(text, whole, sizeof whole, e));
-    snprintf(ret_path, size, "%s%.500s", whole[0] == '/' ? "" : f->folder[0] ? f->folder : "./",
+    snprintf(ret_path, size, "%s%.500s",
+             whole[0] == '/' ? ""
+             : f->folder[0]  ? f->folder
+                             : "./",
              whole);
     if (strchr(whole, '/') || !access(ret_path, R_OK))
         return ERR_OK;
@@ -61,8 +65,8 @@ static enum err no_side(const struct casefile *f, const struct backend *b, struc
     for (int i = 0; i < f->n_side; i++)
         snprintf(sides + strlen(sides), sizeof sides - strlen(sides), "%s%s", i ? "," : "",
                  f->side[i].backend);
-    return err_set(e, ERR_USAGE, "%.200s has no library for %s; it has: --on %s", f->path, b->name,
-                   sides);
+    return err_set(e, ERR_USAGE, "%.200s has no library for %s; it has: --on %s", f->path,
+                   b->name, sides);
 }
 
 enum err caselibrary_find(const struct case_id *id, const struct backend *b,
@@ -189,7 +193,8 @@ static void check_work(void *context, void *result)
     }
 }
 
-enum err caselibrary_check(const struct caselist *list, const struct backend *b, struct errinfo *e)
+enum err caselibrary_check(const struct caselist *list, const struct backend *b,
+                           struct errinfo *e)
 {
     struct request q = {list, b};
     struct verdict v = {0};
@@ -200,7 +205,7 @@ enum err caselibrary_check(const struct caselist *list, const struct backend *b,
     if (!any)
         return ERR_OK;
     if (!child_call(check_work, &q, &v, sizeof v, CHECK_SECONDS, crash, sizeof crash))
-        return err_set(e, ERR_USAGE, "opening the libraries for %s, the process was %s", b->name,
-                       crash);
+        return err_set(e, ERR_USAGE, "opening the libraries for %s, the process was %s",
+                       b->name, crash);
     return v.err ? err_set(e, v.err, "%s", v.e.text) : ERR_OK;
 }

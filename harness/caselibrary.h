@@ -13,9 +13,10 @@ struct caselibrary {
     void *handle[CASEFILE_LIBRARIES_MAX];    /* never closed: libraries start threads */
 };
 
-/* The paths for that case: {param} and a leading $VARIABLE replaced, relative ones from the case
- * file's folder, names without '/' from there or else the loader's. Nothing is opened. ERR_USAGE
- * with the place in the file: a side that is not there, a variable that is not set. */
+/* The paths for that case: {param} and a leading $VARIABLE replaced, relative ones from the
+ * case file's folder, names without '/' from there or else the loader's. Nothing is opened.
+ * ERR_USAGE with the place in the file: a side that is not there, a variable that is not set.
+ */
 enum err caselibrary_find(const struct case_id *id, const struct backend *b,
                           struct caselibrary *ret_library, struct errinfo *e);
 
@@ -29,6 +30,7 @@ void *caselibrary_function(const struct caselibrary *l, const char *name);
 void caselibrary_digest(const struct caselibrary *l, char *ret_hex);
 
 /* All libraries and functions of the list's cases, before anything runs, in a child process. */
-enum err caselibrary_check(const struct caselist *l, const struct backend *b, struct errinfo *e);
+enum err caselibrary_check(const struct caselist *l, const struct backend *b,
+                           struct errinfo *e);
 
 #endif

@@ -168,7 +168,8 @@ static int64_t number_of(enum dtype d, ffi_arg raw)
 {
     int shift = 64 - 8 * dtype_info(d)->bytes;
     uint64_t top = (uint64_t)raw << shift;
-    return dtype_info(d)->kind == DTYPE_KIND_INT ? (int64_t)top >> shift : (int64_t)(top >> shift);
+    return dtype_info(d)->kind == DTYPE_KIND_INT ? (int64_t)top >> shift
+                                                 : (int64_t)(top >> shift);
 }
 
 static bool number_judge(struct call *c, ffi_arg raw)
@@ -178,8 +179,8 @@ static bool number_judge(struct call *c, ffi_arg raw)
     const char *meaning = untested ? untested : failed ? failed : "";
     return (!v && !untested) ||
            caserun_fail(c->r, untested ? RECORD_SKIPPED : RECORD_LAUNCH_FAILED,
-                        "%s returned %" PRId64 "%s%.300s%s%s", c->l->entry, v, *meaning ? ": " : "",
-                        meaning, c->words[0] ? ": " : "", c->words);
+                        "%s returned %" PRId64 "%s%.300s%s%s", c->l->entry, v,
+                        *meaning ? ": " : "", meaning, c->words[0] ? ": " : "", c->words);
 }
 
 /* What the library says of its choices belongs to the result. */
@@ -190,7 +191,8 @@ static void words_keep(struct call *c)
     c->words[sizeof c->words - 1] = 0;
     c->words[strcspn(c->words, "\r\n")] = 0;
     if (c->words[0] && !c->r->result->c.repeats)
-        snprintf(to->options + used, sizeof to->options - used, "%s%s", used ? "; " : "", c->words);
+        snprintf(to->options + used, sizeof to->options - used, "%s%s", used ? "; " : "",
+                 c->words);
 }
 
 static bool call_one(struct call *c)
@@ -200,9 +202,10 @@ static bool call_one(struct call *c)
         ffi_arg number;
         void *pointer;
     } result = {0};
-    ffi_type *returns = c->k->returns == CASEFILE_RETURNS_NOTHING   ? &ffi_type_void
-                        : c->k->returns == CASEFILE_RETURNS_POINTER ? &ffi_type_pointer
-                                                                    : type_of(c->k->return_dtype);
+    ffi_type *returns = c->k->returns == CASEFILE_RETURNS_NOTHING ? &ffi_type_void
+                        : c->k->returns == CASEFILE_RETURNS_POINTER
+                            ? &ffi_type_pointer
+                            : type_of(c->k->return_dtype);
     void *function = caselibrary_function(&c->r->library, c->l->entry);
     if (!function)
         return caserun_fail(c->r, RECORD_LAUNCH_FAILED, "there is no function %s", c->l->entry);
@@ -217,7 +220,8 @@ static bool call_one(struct call *c)
     if (c->k->returns == CASEFILE_RETURNS_NUMBER)
         return number_judge(c, result.number);
     if (c->k->returns == CASEFILE_RETURNS_POINTER && !result.pointer)
-        return caserun_fail(c->r, RECORD_LAUNCH_FAILED, "%s returned a null pointer", c->l->entry);
+        return caserun_fail(c->r, RECORD_LAUNCH_FAILED, "%s returned a null pointer",
+                            c->l->entry);
     if (c->k->result >= 0)
         c->slot[c->k->result] = (uint64_t)(uintptr_t)result.pointer;
     return true;

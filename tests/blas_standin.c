@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What bitsandbytes' ROCm library wants of rocBLAS, hipBLAS and hipBLASLt, in their place: the one
- * product it makes, C = A^T B of bytes with sums in 32 bits, column-major, on the simulated card's
- * memory. Everything else is refused as the libraries do. tests/bitsandbytes.sh. */
+/* What bitsandbytes' ROCm library wants of rocBLAS, hipBLAS and hipBLASLt, in their place: the
+ * one product it makes, C = A^T B of bytes with sums in 32 bits, column-major, on the simulated
+ * card's memory. Everything else is refused as the libraries do. tests/bitsandbytes.sh. */
 
 int hipMemcpy(void *to, const void *from, size_t size, int kind);
 enum { TO_HOST = 2, TO_DEVICE = 1, INVALID = 3, UNSUPPORTED = 7 };
@@ -79,28 +79,31 @@ int hipblasLtMatmul(void *handle, void *what, const void *alpha, const void *a,
     return code;
 }
 
-int hipblasLtMatmulAlgoGetHeuristic(void *handle, void *what, void *a, void *b, void *c, void *d,
-                                    void *preference, int wanted, void *results, int *ret_count);
-int hipblasLtMatmulAlgoGetHeuristic(void *handle, void *what, void *a, void *b, void *c, void *d,
-                                    void *preference, int wanted, void *results, int *ret_count)
+int hipblasLtMatmulAlgoGetHeuristic(void *handle, void *what, void *a, void *b, void *c,
+                                    void *d, void *preference, int wanted, void *results,
+                                    int *ret_count);
+int hipblasLtMatmulAlgoGetHeuristic(void *handle, void *what, void *a, void *b, void *c,
+                                    void *d, void *preference, int wanted, void *results,
+                                    int *ret_count)
 {
-    (void)handle, (void)what, (void)a, (void)b, (void)c, (void)d, (void)preference, (void)results;
+    (void)handle, (void)what, (void)a, (void)b, (void)c, (void)d, (void)preference,
+        (void)results;
     *ret_count = getenv("BLAS_STANDIN_NONE") ? 0 : wanted > 0;
     return 0;
 }
 
 /* Without arguments that matter here. */
-#define FINE(name) \
-    int name(void); \
-    int name(void) \
-    { \
-        return 0; \
+#define FINE(name)                                                                             \
+    int name(void);                                                                            \
+    int name(void)                                                                             \
+    {                                                                                          \
+        return 0;                                                                              \
     }
-#define REFUSED(name) \
-    int name(void); \
-    int name(void) \
-    { \
-        return UNSUPPORTED; \
+#define REFUSED(name)                                                                          \
+    int name(void);                                                                            \
+    int name(void)                                                                             \
+    {                                                                                          \
+        return UNSUPPORTED;                                                                    \
     }
 FINE(hipblasLtMatmulDescCreate)
 FINE(hipblasLtMatmulDescDestroy)

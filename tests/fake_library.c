@@ -18,12 +18,14 @@ API void scale(float a, const float *x, float *y, long long n)
 }
 
 /* Every kind of argument; 7 when one did not arrive. */
-API signed char kinds(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f, int64_t g,
-                      uint64_t h, float i, double j, const void *k, const uint16_t *half,
-                      const double *wide, const float *x, float *y, long long n);
-API signed char kinds(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f, int64_t g,
-                      uint64_t h, float i, double j, const void *k, const uint16_t *half,
-                      const double *wide, const float *x, float *y, long long n)
+API signed char kinds(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f,
+                      int64_t g, uint64_t h, float i, double j, const void *k,
+                      const uint16_t *half, const double *wide, const float *x, float *y,
+                      long long n);
+API signed char kinds(int8_t a, uint8_t b, int16_t c, uint16_t d, int32_t e, uint32_t f,
+                      int64_t g, uint64_t h, float i, double j, const void *k,
+                      const uint16_t *half, const double *wide, const float *x, float *y,
+                      long long n)
 {
     scale(1, x, y, n);
     bool good = a == -128 && b == 255 && c == -32768 && d == 65535 && e == INT32_MIN &&
@@ -79,7 +81,8 @@ API int answer(int value, const float *x, float *y, int n)
     return value;
 }
 
-/* --- misbehaviour ---------------------------------------------------------------------------- */
+/* --- misbehaviour ----------------------------------------------------------------------------
+ */
 
 API void ends(int how, const float *x, float *y, int n);
 API void ends(int how, const float *x, float *y, int n)

@@ -9,8 +9,8 @@
 #include "codeobject.h"
 #include "config.h"
 
-/* Code linked from many objects, as rocBLAS is, has a note of metadata of each: the two kernels of
- * docs/kernels/saxpy.hsaco are put into a note each, in the room of their one. */
+/* Code linked from many objects, as rocBLAS is, has a note of metadata of each: the two kernels
+ * of docs/kernels/saxpy.hsaco are put into a note each, in the room of their one. */
 
 static uint8_t code[1 << 16];
 static size_t size;
@@ -29,7 +29,10 @@ static uint8_t *note_put(uint8_t *at, const void *kernel, size_t n, uint32_t roo
     memcpy(at, head, sizeof head);
     memcpy(at + 12, "AMDGPU\0", 8);
     memset(at + 20, 0, room);
-    memcpy(at + 20, "\x81\xae" "amdhsa.kernels\x91", 17);
+    memcpy(at + 20,
+           "\x81\xae"
+           "amdhsa.kernels\x91",
+           17);
     memcpy(at + 37, kernel, n);
     return at + 20 + room;
 }
@@ -40,7 +43,8 @@ static void notes_split(void)
     ck_assert_ptr_nonnull(f);
     size = fread(code, 1, sizeof code, f);
     fclose(f);
-    uint8_t *note = find(code, "AMDGPU", 7) - 12, *list = find(note, "amdhsa.kernels\x92", 15) + 15;
+    uint8_t *note = find(code, "AMDGPU", 7) - 12,
+            *list = find(note, "amdhsa.kernels\x92", 15) + 15;
     static uint8_t kernels[1 << 14];
     uint32_t description;
     memcpy(&description, note + 4, sizeof description);
@@ -51,7 +55,8 @@ static void notes_split(void)
         msgpack_unpacked m;
         msgpack_unpacked_init(&m);
         end[i] = i ? end[0] : 0;
-        ck_assert_int_eq(msgpack_unpack_next(&m, (char *)kernels, description, &end[i]), MSGPACK_UNPACK_SUCCESS);
+        ck_assert_int_eq(msgpack_unpack_next(&m, (char *)kernels, description, &end[i]),
+                         MSGPACK_UNPACK_SUCCESS);
         msgpack_unpacked_destroy(&m);
     }
     uint32_t first = (uint32_t)(17 + end[0] + 3) / 4 * 4, whole = (description + 3) / 4 * 4;

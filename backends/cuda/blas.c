@@ -43,17 +43,19 @@ static int multiply(const struct cublas *f, void *handle, const struct blas_vend
     if (code)
         return blas_say(g, code, "setting mode or workspace returned %d", code);
     code = f->gemm(handle, v->transposed_not, v->transposed_not, g->n, g->m, g->k,
-                   blas_scalar(g->type, 1), g->b, v->type[g->type], g->n, g->a, v->type[g->type],
-                   g->k, blas_scalar(g->type, 0), g->c, v->result[g->type], g->n,
-                   v->compute[g->type] + pedantic, g->algo);
+                   blas_scalar(g->type, 1), g->b, v->type[g->type], g->n, g->a,
+                   v->type[g->type], g->k, blas_scalar(g->type, 0), g->c, v->result[g->type],
+                   g->n, v->compute[g->type] + pedantic, g->algo);
     if (code)
         return blas_say(g, code, "cublasGemmEx returned %d", code);
-    return blas_say(g, 0, "cuBLAS: algorithm %d, math %s (%d), compute %d, workspace %lld bytes%s",
+    return blas_say(g, 0,
+                    "cuBLAS: algorithm %d, math %s (%d), compute %d, workspace %lld bytes%s",
                     g->algo, g->math, mode, v->compute[g->type] + pedantic, (long long)g->bytes,
                     g->bytes ? "" : " (its own)");
 }
 
-static int plain(const struct library *l, const struct blas_vendor *v, const struct blas_gemm *g)
+static int plain(const struct library *l, const struct blas_vendor *v,
+                 const struct blas_gemm *g)
 {
     struct cublas f = {0};
     struct backend_error e = {0};
@@ -68,8 +70,10 @@ static int plain(const struct library *l, const struct blas_vendor *v, const str
     return code;
 }
 
-static const char *const plain_names[] = {"libcublas.so.13", "libcublas.so.12", "libcublas.so.11", NULL};
-static const char *const lt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", NULL};
+static const char *const plain_names[] = {"libcublas.so.13", "libcublas.so.12",
+                                          "libcublas.so.11", NULL};
+static const char *const lt_names[] = {"libcublasLt.so.13", "libcublasLt.so.12",
+                                       "libcublasLt.so.11", NULL};
 
 const struct blas_vendor blas_vendor = {
     .name = {"blas", "lt", NULL},

@@ -14,8 +14,9 @@ typedef int gemm_fn(void *handle, int ta, int tb, int m, int n, int k, const voi
                     const void *beta, void *c, int c_type, int ldc, int compute, int algo);
 typedef int rocblas_fn(void *handle, int ta, int tb, int m, int n, int k, const void *alpha,
                        const void *a, int a_type, int lda, const void *b, int b_type, int ldb,
-                       const void *beta, const void *c, int c_type, int ldc, void *d, int d_type,
-                       int ldd, int compute, int algo, int32_t solution, uint32_t flags);
+                       const void *beta, const void *c, int c_type, int ldc, void *d,
+                       int d_type, int ldd, int compute, int algo, int32_t solution,
+                       uint32_t flags);
 
 struct hipblas {
     create_fn *create;
@@ -47,7 +48,8 @@ static const struct library_symbol rocblas_symbols[] = {
 
 enum { HIPBLAS_DEFAULT = 160, ROCBLAS_STANDARD = 0, ROCBLAS_SOLUTION = 1 };
 
-static int plain(const struct library *l, const struct blas_vendor *v, const struct blas_gemm *g)
+static int plain(const struct library *l, const struct blas_vendor *v,
+                 const struct blas_gemm *g)
 {
     struct hipblas f = {0};
     struct backend_error e = {0};
@@ -58,19 +60,21 @@ static int plain(const struct library *l, const struct blas_vendor *v, const str
     if (!f.gemm_v2 && strstr(l->path, ".so.2"))
         return blas_say(g, BLAS_UNTESTED, "%.150s is older than ROCm 6", l->path);
     if (g->algo >= 0 || g->bytes)
-        return blas_say(g, BLAS_UNTESTED, "hipBLAS chooses algorithm and workspace itself: algo=-1, "
+        return blas_say(g, BLAS_UNTESTED,
+                        "hipBLAS chooses algorithm and workspace itself: algo=-1, "
                         "workspace=0, or api=lt, api=rocblas");
     int code = f.create(&handle);
     if (code)
         return blas_say(g, code, "hipblasCreate returned %d", code);
     code = (f.gemm_v2 ? f.gemm_v2 : f.gemm)(
-        handle, v->transposed_not, v->transposed_not, g->n, g->m, g->k, blas_scalar(g->type, 1), g->b,
-        v->type[g->type], g->n, g->a, v->type[g->type], g->k, blas_scalar(g->type, 0), g->c,
-        v->result[g->type], g->n, v->compute[g->type] + pedantic, HIPBLAS_DEFAULT);
+        handle, v->transposed_not, v->transposed_not, g->n, g->m, g->k, blas_scalar(g->type, 1),
+        g->b, v->type[g->type], g->n, g->a, v->type[g->type], g->k, blas_scalar(g->type, 0),
+        g->c, v->result[g->type], g->n, v->compute[g->type] + pedantic, HIPBLAS_DEFAULT);
     f.destroy(handle);
     if (code)
         return blas_say(g, code, "hipblasGemmEx returned %d", code);
-    return blas_say(g, 0, "hipBLAS: its choice of algorithm, math %s, compute %d, its own workspace",
+    return blas_say(g, 0,
+                    "hipBLAS: its choice of algorithm, math %s, compute %d, its own workspace",
                     g->math, v->compute[g->type] + pedantic);
 }
 
@@ -81,17 +85,19 @@ static int rocblas_multiply(const struct rocblas *f, void *handle, const struct 
     int type = types[g->type], result = results[g->type], none = blas_vendor.transposed_not;
     int code = g->bytes ? f->set_workspace(handle, g->scratch, (size_t)g->bytes) : 0;
     if (!code)
-        code = f->gemm(handle, none, none, g->n, g->m, g->k, blas_scalar(g->type, 1), g->b, type, g->n,
-                       g->a, type, g->k, blas_scalar(g->type, 0), g->c, result, g->n, g->c, result,
-                       g->n, computes[g->type], g->algo < 0 ? ROCBLAS_STANDARD : ROCBLAS_SOLUTION,
+        code = f->gemm(handle, none, none, g->n, g->m, g->k, blas_scalar(g->type, 1), g->b,
+                       type, g->n, g->a, type, g->k, blas_scalar(g->type, 0), g->c, result,
+                       g->n, g->c, result, g->n, computes[g->type],
+                       g->algo < 0 ? ROCBLAS_STANDARD : ROCBLAS_SOLUTION,
                        g->algo < 0 ? 0 : g->algo, 0);
     if (code)
         return blas_say(g, code, "rocblas_gemm_ex returned %d", code);
-    return blas_say(g, 0, "rocBLAS: solution %d, math %s, workspace %lld bytes%s", g->algo, g->math,
-                    (long long)g->bytes, g->bytes ? "" : " (its own)");
+    return blas_say(g, 0, "rocBLAS: solution %d, math %s, workspace %lld bytes%s", g->algo,
+                    g->math, (long long)g->bytes, g->bytes ? "" : " (its own)");
 }
 
-static int other(const struct library *l, const struct blas_vendor *v, const struct blas_gemm *g)
+static int other(const struct library *l, const struct blas_vendor *v,
+                 const struct blas_gemm *g)
 {
     struct rocblas f = {0};
     struct backend_error e = {0};
@@ -99,7 +105,8 @@ static int other(const struct library *l, const struct blas_vendor *v, const str
     (void)v;
     if (g->type == BLAS_TF32 || strcmp(g->math, "default"))
         return blas_say(g, BLAS_UNTESTED, "rocBLAS has no such mode on this card");
-    if (library_resolve(l, rocblas_symbols, sizeof rocblas_symbols / sizeof *rocblas_symbols, &f, &e))
+    if (library_resolve(l, rocblas_symbols, sizeof rocblas_symbols / sizeof *rocblas_symbols,
+                        &f, &e))
         return blas_say(g, BLAS_UNTESTED, "%.250s", e.text);
     int code = f.create(&handle);
     if (code)

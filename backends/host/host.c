@@ -107,8 +107,8 @@ static void host_classes(const void *code, size_t size, const char *entry, char 
         ret_text[0] = 0;
 }
 
-static enum backend_status host_kernels(const void *code, size_t size, struct kernel_list *ret_list,
-                                        struct backend_error *e)
+static enum backend_status host_kernels(const void *code, size_t size,
+                                        struct kernel_list *ret_list, struct backend_error *e)
 {
     (void)code;
     (void)size;
@@ -116,7 +116,8 @@ static enum backend_status host_kernels(const void *code, size_t size, struct ke
     return backend_fail(e, BACKEND_REFUSED, "%s", no_kernels);
 }
 
-static void host_options(const char *arch, const struct fp_mode *mode, char *ret_text, size_t size)
+static void host_options(const char *arch, const struct fp_mode *mode, char *ret_text,
+                         size_t size)
 {
     (void)arch;
     (void)mode;
