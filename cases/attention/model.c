@@ -51,6 +51,8 @@ static double add(const struct play *p, double acc, double x, double y)
 static double input_value(const struct play *p, int which, int64_t at)
 {
     double x = tensor_value(p->input[which], at);
+    if (p->change == CHANGE_INPUT_FLUSH)
+        return fabs(x) < 0x1p-126 ? 0 : x;
     return p->change == CHANGE_INPUT_TF32   ? round_to(DTYPE_TF32, x)
            : p->change == CHANGE_INPUT_BF16 ? round_to(DTYPE_BF16, x)
                                             : x;
@@ -80,6 +82,8 @@ static bool precision_applies(const struct attention *a, enum change change)
         return !narrow || a->dtype != DTYPE_BF16;
     case CHANGE_WEIGHT_F16:
         return !narrow || a->dtype != DTYPE_F16;
+    case CHANGE_INPUT_FLUSH:
+        return a->kind == ATTENTION_MMA && a->dtype == DTYPE_BF16;
     case CHANGE_INPUT_TF32:
         return a->dtype == DTYPE_F32;
     case CHANGE_INPUT_BF16:
