@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "capturematch.h"
+#include "compareout.h"
 #include "diagnose.h"
 #include "select.h"
 #include "verdict.h"
@@ -129,7 +130,7 @@ static enum err judge(const struct job *j, struct pair *p, struct finding *f,
     const struct oracle *oracle = p->oracle.value ? &p->oracle : NULL;
     TRY(stats_compute(&p->ta, &p->tb, oracle, UINT64_MAX, j->threads, &o->stats, e));
     o->beyond = -1;
-    compare_elements(o, &p->ta, &p->tb, &p->oracle);
+    compareout_elements(o, &p->ta, &p->tb, &p->oracle);
     verdict_output(f, o);
     if (o->verdict == VERDICT_MISTRUSTED) /* all zero, say: nothing is to be concluded but this */
         o->verdict = o->stats.pair.bits_equal == o->stats.pair.count ? VERDICT_SAME

@@ -48,11 +48,6 @@ enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
                       const struct compare_options *o, compare_sink *sink, void *context,
                       struct finding_tally *ret_tally, struct errinfo *e);
 
-/* Fills o->worst and o->first from o->stats: the elements of the side that is worse, or of the pair
- * when both are right. `b` may be NULL; of `oracle` its values may be. */
-void compare_elements(struct finding_out *o, const struct tensor *a, const struct tensor *b,
-                      const struct oracle *oracle);
-
 /* The same for one case in memory (`b` NULL: verify). Either side may have been computed in
  * another mode or by another kernel than `id` says: it is judged as an answer to `id`.
  * `input`, by plan tensor, is what it was computed from instead of the id's own inputs. The
