@@ -10,25 +10,13 @@ if [ ! -f "$wheel/libbitsandbytes_cpu.so" ]; then
     echo "skipped: bitsandbytes' libraries (pip install --no-deps bitsandbytes; GPUPARITY_PYTHON names that python)"
     exit 77
 fi
+. "$(dirname "$0")/expect.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 cp "$source"/docs/libraries/bitsandbytes/*.case.yaml .
 export GPUPARITY_SIM_DIR="$build" NO_COLOR=1 BITSANDBYTES_CPU="$wheel/libbitsandbytes_cpu.so"
-checks=0 failures=0
 
-# expect STATUS WORDS COMMAND...: how it ends, and what it says
-expect() {
-    wanted=$1 words=$2 status=0
-    shift 2
-    "$@" >said 2>&1 || status=$?
-    checks=$((checks + 1))
-    if [ $status != "$wanted" ] || ! tr -s '\n ' ' ' <said | grep -q -e "$words"; then
-        failures=$((failures + 1))
-        echo "$*: exit status $status, wanted $wanted and '$words'"
-        cat said
-    fi
-}
 verify() {
     "$build/gpuparity" verify "$@"
 }
@@ -77,5 +65,4 @@ if [ -f "$wheel/libbitsandbytes_rocm64.so" ]; then
     expect 0 '6 cases: 6 SAME' rocm rocm6 verify optimizer32.case.yaml --on hip-sim -q
     expect 1 '2 cases: 2 A_WRONG' rocm rocm6 verify gemm4.case.yaml --on hip-sim
 fi
-echo "bitsandbytes: $checks checks, $failures failures"
-[ $failures = 0 ]
+expect_report

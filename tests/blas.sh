@@ -4,25 +4,13 @@
 # where they are missing, where they fail, and what of them a record keeps.
 set -eu
 build=$1 source=$2 fake=$3
+. "$(dirname "$0")/expect.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 cp "$source/docs/libraries/gemm.case.yaml" .
 export GPUPARITY_SIM_DIR="$build" NO_COLOR=1
-checks=0 failures=0
 
-# expect STATUS WORDS COMMAND...: how it ends, and what it says
-expect() {
-    wanted=$1 words=$2 status=0
-    shift 2
-    "$@" >said 2>&1 || status=$?
-    checks=$((checks + 1))
-    if [ $status != "$wanted" ] || ! tr -s '\n ' ' ' <said | grep -q -e "$words"; then
-        failures=$((failures + 1))
-        echo "$*: exit status $status, wanted $wanted and '$words'"
-        cat said
-    fi
-}
 gpuparity() {
     "$build/gpuparity" "$@"
 }
@@ -60,5 +48,4 @@ expect 0 'cuBLAS: algorithm 7, math pedantic (2), compute 69, workspace 0 bytes 
 # A library that lacks a function.
 export GPUPARITY_CUBLAS="$build/libgpuparity-blas-cuda.so"
 expect 77 'returned 100: not here: .*cublasCreate_v2' gpuparity verify gemm.case.yaml:m=3 --on cuda-sim
-echo "blas: $checks checks, $failures failures"
-[ $failures = 0 ]
+expect_report

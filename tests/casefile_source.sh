@@ -33,19 +33,7 @@ if ! "$build/gpuparity" check saxpy.case.yaml:n=1 -q >/dev/null 2>&1; then
     fi
 fi
 
-checks=0 failures=0
-# expect STATUS WORDS COMMAND...: how it ends, and what it says
-expect() {
-    wanted=$1 words=$2 status=0
-    shift 2
-    "$@" >said 2>&1 || status=$?
-    checks=$((checks + 1))
-    if [ $status != "$wanted" ] || ! grep -q "$words" said; then
-        failures=$((failures + 1))
-        echo "$*: exit status $status, wanted $wanted and '$words'"
-        cat said
-    fi
-}
+. "$(dirname "$0")/expect.sh"
 
 # A user's .cu with two kernels, no rebuild; all modes; then a fault on one side.
 expect 0 '3 SAME' gpuparity check saxpy.case.yaml
@@ -126,5 +114,4 @@ else
     printf '#!/bin/sh\nexit 3\n' >bin/hipify-perl
     expect 1 'does not translate shuffle.cu' gpuparity check shuffle.case.yaml
 fi
-echo "$((100 * (checks - failures) / checks))%: Checks: $checks, Failures: $failures, Errors: 0"
-[ $failures = 0 ]
+expect_report

@@ -4,25 +4,12 @@
 # do (fake_library.c).
 set -eu
 build=$1 library=$2
+. "$(dirname "$0")/expect.sh"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 cp "$library" fake.so
 export GPUPARITY_SIM_DIR="$build" NO_COLOR=1
-checks=0 failures=0
-
-# expect STATUS WORDS COMMAND...: how it ends, and what it says
-expect() {
-    wanted=$1 words=$2 status=0
-    shift 2
-    "$@" >said 2>&1 || status=$?
-    checks=$((checks + 1))
-    if [ $status != "$wanted" ] || ! tr -s '\n ' ' ' <said | grep -q -e "$words"; then
-        failures=$((failures + 1))
-        echo "$*: exit status $status, wanted $wanted and '$words'"
-        cat said
-    fi
-}
 
 # file CALLS [WORDS SED]...: t.case.yaml with these calls; y = 2 x is right
 file() {
@@ -141,5 +128,4 @@ bad '' "'x' is no tensor"
 expect 77 'the host has no kernels' "$build/gpuparity" verify gemm/naive:m=3 --on host
 expect 2 'valid are cuda.* host; did you mean .host' "$build/gpuparity" verify 'math/*' --on hos
 
-echo "library: $checks checks, $failures failures"
-[ $failures = 0 ]
+expect_report
