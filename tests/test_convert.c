@@ -127,9 +127,9 @@ START_TEST(references_are_what_mpfr_says)
     for (int64_t i = 0; i < w.o.count; i++) {
         double x = tensor_value(&w.x, i), want = converted(w.x.dtype, w.plan.tensor[1].dtype, x, t);
         bool same = isnan(want) ? isnan(w.o.value[i]) : want == w.o.value[i];
-        ck_assert_msg(same && w.o.bound[i] == 0, "%s: %a gives %a, not %a", ids[_i], x,
-                      w.o.value[i], want);
-        ck_assert(w.o.tail[i] == 0 && w.o.error[i] == 0);
+        bool bare = w.o.bound[i] == 0 && w.o.tail[i] == 0 && w.o.error[i] == 0;
+        if (!same || !bare) /* millions: Check's own macros write to a pipe each time */
+            ck_abort_msg("%s: %a gives %a, not %a", ids[_i], x, w.o.value[i], want);
     }
     mpfr_clear(t);
     whole_release(&w);
@@ -148,8 +148,8 @@ START_TEST(tie_tables_hold_every_tie)
         uint64_t middle = tensor_bits(&w.x, i + 1), sign = tensor_bits(&w.x, i + 4) ^ middle;
         ck_assert_uint_eq(sign, from == DTYPE_F64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31);
         for (int s = 0; s < 6; s++)
-            ck_assert_uint_eq(tensor_bits(&w.x, i + s),
-                              (middle + (uint64_t)(s % 3) - 1) | (s < 3 ? 0 : sign));
+            if (tensor_bits(&w.x, i + s) != ((middle + (uint64_t)(s % 3) - 1) | (s < 3 ? 0 : sign)))
+                ck_abort_msg("%s: element %lld", ids[_i], (long long)i + s);
         double low = w.o.value[i], high = w.o.value[i + 2], x = tensor_value(&w.x, i + 1);
         if (to == DTYPE_I32) {
             ck_assert(x == trunc(x) && (low < x || x == 0x1p31));
@@ -180,7 +180,8 @@ START_TEST(sweeps_take_every_16_bit_input)
         seen[i] = tensor_bits(&w.x, i);
     qsort(seen, 65536, sizeof *seen, each);
     for (uint64_t i = 0; i < 65536; i++)
-        ck_assert_uint_eq(seen[i], i);
+        if (seen[i] != i)
+            ck_abort_msg("%llx is not there once", (unsigned long long)i);
     whole_release(&w);
 }
 END_TEST
@@ -209,8 +210,8 @@ START_TEST(results_without_a_rule_are_not_judged)
         double x = tensor_value(&w.x, i);
         bool free = isnan(x) || (to == DTYPE_I64 && fabs(x) >= 0x1p63);
         open += free;
-        ck_assert(isinf(w.o.bound[i]) == free);
-        ck_assert(free || w.o.value[i] == converted(w.x.dtype, to, x, t));
+        if (isinf(w.o.bound[i]) != free || (!free && w.o.value[i] != converted(w.x.dtype, to, x, t)))
+            ck_abort_msg("%s: %a gives %a within %a", open_ids[_i], x, w.o.value[i], w.o.bound[i]);
     }
     ck_assert(_i % 2 ? open > 0 && open < w.o.count / 2 : open == 0);
     mpfr_clear(t);
