@@ -208,8 +208,11 @@ static bool claim_models(const struct diagnose_input *in, struct picked *s, stru
     const struct case_model *models = in->id->family->models;
     if (!models || !in->id->family->model)
         return false;
-    struct fit a = best_fit(in, in->a, s, work, false),
-               b = best_fit(in, in->b, s, work, false);
+    /* Sides that err alike within their bounds accuse nobody: rows that share one rounded factor
+     * can make a fault look like it. */
+    bool right = o->verdict == VERDICT_EQUIVALENT;
+    struct fit a = best_fit(in, in->a, s, work, right),
+               b = best_fit(in, in->b, s, work, right);
     if (a.model < 0 || a.model == b.model || a.equal < 0.8 || b.equal < 0.8 ||
         !beyond_chance(models, &a, s->n) || !beyond_chance(models, &b, s->n))
         return false;

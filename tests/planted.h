@@ -88,6 +88,9 @@ static inline void planted_right(const char *id, const struct seen *s)
     ck_assert_msg(s->verdict == VERDICT_SAME || s->verdict == VERDICT_EQUIVALENT ||
                       s->verdict == VERDICT_DISTINGUISHABLE,
                   "%s is %s: %s", id, verdict_name(s->verdict), s->reason);
+    /* Who errs alike has no defect. */
+    bool accused = s->cause < CAUSE_COUNT_ && cause_tier(s->cause) == CAUSE_TIER_DEFECT;
+    ck_assert_msg(s->verdict == VERDICT_DISTINGUISHABLE || !accused, "%s: %s", id, s->reason);
 }
 
 #endif

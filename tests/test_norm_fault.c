@@ -40,6 +40,7 @@ START_TEST(right_kernels_are_not_blamed)
         "norm/layer:rows=4,d=300,dist=cancel,mode=strict",
         "norm/rms:dtype=f16,rows=9,d=77,dist=special",
         "norm/layer:dtype=f16,rows=9,d=77,add=1,dist=subnormal",
+        "norm/rms:rows=6,d=300,add=1,dist=ties",
     };
     struct seen s = checked(ids[_i]);
     planted_right(ids[_i], &s);
@@ -52,7 +53,7 @@ int main(void)
     TCase *c = tcase_create("fault");
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0,
                         sizeof planted / sizeof planted[0]);
-    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 5);
+    tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 6);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
