@@ -9,9 +9,9 @@ enum err cmd_compare(const struct options *o, int *ret_exit, struct errinfo *e)
     if (o->n_word != 2)
         return err_set(e, ERR_USAGE,
                        "compare wants two records or files of tensors: gpuparity compare A B");
-    if (capture_is(o->word[0]) && capture_is(o->word[1]))
-        return judge_captures(o, "text", NULL, ret_exit, e);
-    bool records = tensorfile_is_record(o->word[0]) && tensorfile_is_record(o->word[1]);
-    return records ? judge_files(o, "text", NULL, ret_exit, e)
-                   : judge_plain(o, "text", NULL, ret_exit, e);
+    if (tensorfile_is_record(o->word[0]) && tensorfile_is_record(o->word[1]))
+        return judge_files(o, "text", NULL, ret_exit, e);
+    bool captures = capture_is(o->word[0]) && capture_is(o->word[1]);
+    return captures ? judge_captures(o, "text", NULL, ret_exit, e)
+                    : judge_plain(o, "text", NULL, ret_exit, e);
 }

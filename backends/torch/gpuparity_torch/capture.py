@@ -219,7 +219,8 @@ class Capture(TorchDispatchMode):
         entry["devices"] = sorted(set(devices))
         if entry["random"]:
             entry["rng"] = self._rng(f"rng/{len(self.operators):06d}")
-        before = wide.widen(list(args)), wide.widen(kwargs)
+        wanted = self.reference and not entry["random"]
+        before = (wide.widen(list(args)), wide.widen(kwargs)) if wanted else None
         returned = func(*args, **kwargs)
         self._outputs(entry, func, args, kwargs, before, returned)
         return returned
@@ -233,7 +234,7 @@ class Capture(TorchDispatchMode):
             return
         entry["outputs"] = [self.writer.put(plain(t)) for t in fresh + written]
         number = len(self.operators)
-        if self.reference and not entry["random"]:
+        if before is not None:
             self._reference(entry, func, before, fresh + written, len(fresh), paths)
         for i, name in enumerate(entry["outputs"]):
             self.writer.link(f"op/{number:06d} {entry['op']}/out{i}", name)
