@@ -102,7 +102,7 @@ static int python_run(int first, int last, const char *errors)
 {
     char command[4096];
     int n = snprintf(command, sizeof command,
-                     "/usr/bin/python3 %s/tests/report_check.py %s/expected "
+                     "/usr/bin/python3 %s/tests/script/report_check.py %s/expected "
                      "%s/docs/report.schema.json",
                      GPUPARITY_SOURCE_DIR, folder, GPUPARITY_SOURCE_DIR);
     for (int k = first; k <= last; k++)

@@ -47,7 +47,7 @@ START_TEST(test_in_a_browser)
     snprintf(command, sizeof command, "%s/report.html", folder);
     page_write(command);
     snprintf(command, sizeof command,
-             "/usr/bin/python3 '%s/tests/report_page.py' '%s/report.html' '%s'",
+             "/usr/bin/python3 '%s/tests/script/report_page.py' '%s/report.html' '%s'",
              GPUPARITY_SOURCE_DIR, folder, folder);
     ck_assert_int_eq(system(command), 0);
 }

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* The types of the CUDA driver API and NVRTC that api.def uses, so that no SDK is needed to
- * build. With VENDOR_SDK the real headers are in force instead: tests/vendor_check.c compiles
+ * build. With VENDOR_SDK the real headers are in force instead: tests/script/vendor_check.c compiles
  * api.def against them. An enum of theirs is an int here: same size, same registers. */
 #ifndef VENDOR_SDK
 typedef int CUresult, CUdevice, CUdevice_attribute, CUjit_option, CUfunction_attribute;

@@ -21,7 +21,7 @@
  *
  * With f32 states g' is kept in the format: rounded after gnorm and again after wd; and rmsprop and
  * adagrad divide g', not g. Read in the library's source, and found again in its ROCm build
- * (tests/bitsandbytes.sh). */
+ * (tests/script/bitsandbytes.sh). */
 
 struct step {
     enum rule rule;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels of bench_hip_sim.c: hipcc --genco --offload-arch=gfx1100 -O3 bench.hip -o bench.co */
+/* Kernels of bench/hip_sim.c: hipcc --genco --offload-arch=gfx1100 -O3 bench.hip -o bench.co */
 #include <hip/hip_runtime.h>
 
 typedef _Float16 half16 __attribute__((ext_vector_type(16)));

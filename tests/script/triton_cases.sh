@@ -11,5 +11,5 @@ fi
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 # Compiled kernels are kept, so that only the first run waits for Triton.
-export TRITON_CACHE_DIR="$2/triton-cache" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$1/tests"
-"$python" "$1/tests/triton_cases.py" "$2/gpuparity" "$folder"
+export TRITON_CACHE_DIR="$2/triton-cache" PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$1/tests/script"
+"$python" "$1/tests/script/triton_cases.py" "$2/gpuparity" "$folder"

@@ -42,4 +42,4 @@ echo "headers: $main${compiler:+, $compiler}"
 [ -n "$compiler" ] || echo "no headers of the compiler: its functions are not compared"
 exec "$cc" -std=gnu17 -fsyntax-only -Wno-attributes -DVENDOR_CHECK_CUDA=$check \
     ${compiler:+-DHAVE_COMPILER} -DVENDOR_API="\"$vendor/api.def\"" -I"$root/backends" \
-    -idirafter "$main" ${compiler:+-idirafter "$compiler"} "$root/tests/vendor_check.c"
+    -idirafter "$main" ${compiler:+-idirafter "$compiler"} "$root/tests/script/vendor_check.c"

@@ -20,4 +20,4 @@ case $4 in
     exit 77
     ;;
 esac
-exec "$python" "$2/tests/triton_ptx.py" "$3/libgpuparity-cuda-sim.so"
+exec "$python" "$2/tests/script/triton_ptx.py" "$3/libgpuparity-cuda-sim.so"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A user's library with all that libraries do: tests/library.sh. */
+/* A user's library with all that libraries do: tests/script/library.sh. */
 
 #define API __attribute__((visibility("default")))
 

@@ -9,7 +9,7 @@
 /* Fuzz target of the PTX front end: parses the bytes and lowers every kernel. As a program it
  * reads the files it is given; with libFuzzer:
  *
- *   clang -fsanitize=fuzzer,address,undefined -DFUZZ_LIBFUZZER ... fuzz_ptx.c */
+ *   clang -fsanitize=fuzzer,address,undefined -DFUZZ_LIBFUZZER ... fuzz/ptx.c */
 
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size);
 int LLVMFuzzerTestOneInput(const unsigned char *bytes, size_t size)

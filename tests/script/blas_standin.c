@@ -5,7 +5,7 @@
 
 /* What bitsandbytes' ROCm library wants of rocBLAS, hipBLAS and hipBLASLt, in their place: the
  * one product it makes, C = A^T B of bytes with sums in 32 bits, column-major, on the simulated
- * card's memory. Everything else is refused as the libraries do. tests/bitsandbytes.sh. */
+ * card's memory. Everything else is refused as the libraries do. tests/script/bitsandbytes.sh. */
 
 int hipMemcpy(void *to, const void *from, size_t size, int kind);
 enum { TO_HOST = 2, TO_DEVICE = 1, INVALID = 3, UNSUPPORTED = 7 };

@@ -105,7 +105,7 @@ def check_jsonl(path, cases, schema):
 
 
 def junit_valid(path):
-    """By tests/junit.rng: what Jenkins' strict schema takes."""
+    """By tests/script/junit.rng: what Jenkins' strict schema takes."""
     grammar = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'junit.rng')
     if not shutil.which('xmllint'):
         return print('skipped: JUnit against its schema (apt install libxml2-utils)')

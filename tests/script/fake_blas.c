@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* Both vendors' libraries of matrix products, as far as backends/blas.c goes, for f32 and i8 on
- * the simulated cards' memory: tests/blas.sh. They check what they are told against the
+ * the simulated cards' memory: tests/script/blas.sh. They check what they are told against the
  * vendors' enumerators, written here a second time; m = 13 fails. */
 
 #define API __attribute__((visibility("default")))

@@ -8,10 +8,10 @@
 # /opt/trixie, see golden/code.sh), where `apt-get install hipcc` puts it; the programs then run
 # under that system's loader.
 set -eu
-build=$(cd "${1:?usage: tests/hip_trials.sh BUILD [OPTION...]}" && pwd)
+build=$(cd "${1:?usage: tests/script/hip_trials.sh BUILD [OPTION...]}" && pwd)
 shift
 [ $# -gt 0 ] || set -- -O0 -O1 -O2 -O3 '-O3 -ffast-math'
-sources=$(cd "$(dirname "$0")/data/hip_trials" && pwd)
+sources=$(cd "$(dirname "$0")/../data/hip_trials" && pwd)
 trixie=${GPUPARITY_TRIXIE:-/opt/trixie}
 folders=$build/backends/hip/sim
 if command -v hipcc >/dev/null; then

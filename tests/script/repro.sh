@@ -27,7 +27,7 @@ expect() { # program's output, how many elements must differ, where
 }
 
 build_nvidia() {
-    nvcc -O1 -arch=compute_86 -code=compute_86 -cudart none "$1" "$source/tests/cudart_thin.c" \
+    nvcc -O1 -arch=compute_86 -code=compute_86 -cudart none "$1" "$source/tests/script/cudart_thin.c" \
         -L "$build" -lgpuparity-cuda-sim -Xlinker -rpath="$build" -o "$2"
 }
 

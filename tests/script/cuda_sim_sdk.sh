@@ -15,6 +15,6 @@ trap 'rm -rf "$out"' EXIT
 sanitize=
 [ "${4:-none}" = none ] || sanitize=-fsanitize=$4 # as the simulator is built
 # shellcheck disable=SC2086
-"$1" -O1 $sanitize -I "$home/include" "$2/tests/cuda_sim_sdk.c" -o "$out/program" \
+"$1" -O1 $sanitize -I "$home/include" "$2/tests/script/cuda_sim_sdk.c" -o "$out/program" \
     -L "$3" -lgpuparity-cuda-sim -Wl,-rpath,"$3"
 "$out/program"

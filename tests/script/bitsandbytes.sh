@@ -33,7 +33,7 @@ expect 1 'a table of 65536 entries in the place of the search .* gives exactly t
 standin() {
     mkdir -p "$1"
     echo | $cc -shared -fPIC -x c - -Wl,-soname,libamdhip64.so.$2 -o "$1/hip.so"
-    $cc -shared -fPIC -O2 "$source/tests/blas_standin.c" -Wl,--no-as-needed "$1/hip.so" -Wl,-soname,libhipblas.so.$3 -o "$1/libhipblas.so.$3"
+    $cc -shared -fPIC -O2 "$source/tests/script/blas_standin.c" -Wl,--no-as-needed "$1/hip.so" -Wl,-soname,libhipblas.so.$3 -o "$1/libhipblas.so.$3"
     echo | $cc -shared -fPIC -x c - -Wl,-soname,libhipblaslt.so.$4 -o "$1/libhipblaslt.so.$4"
 }
 rocm() {

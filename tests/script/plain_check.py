@@ -21,7 +21,7 @@ counts = collections.Counter()
 skipped = set()
 try:
     import jsonschema
-    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../docs/report.schema.json')) as schema:
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../docs/report.schema.json')) as schema:
         SCHEMA = jsonschema.Draft202012Validator(json.load(schema))
 except ImportError:
     SCHEMA = None
