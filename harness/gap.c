@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "gap_sample.h"
 #include "gap_strip.h"
 #include "gap_sum.h"
 #include "ulp.h"
@@ -47,7 +48,7 @@ static void note_different(struct gap *g, int64_t index, uint64_t a, uint64_t b)
     if (index > g->last)
         g->last = index;
     if (g->n_place < GAP_PLACES)
-        g->place[g->n_place] = index;
+        g->place[g->n_place] = (struct gap_element){index, {a, b}};
     g->n_place++;
 }
 
@@ -315,4 +316,6 @@ void gap_add(struct gap *g, enum dtype d, const void *a, const void *b, int64_t 
                   at, n - at < GAP_STRIP ? (int)(n - at) : GAP_STRIP);
     near_commit(&p);
     g->count += n;
+    if (g->sample)
+        gap_sample_take(g->sample, where, a, b, n);
 }

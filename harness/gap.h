@@ -31,6 +31,8 @@ struct gap_square {
     uint64_t high;
 };
 
+struct gap_sample; /* gap_sample.h */
+
 struct gap {
     int64_t count, bits_equal; /* NaN equals NaN whatever the payload; +0 and -0 differ */
     int64_t finite;            /* both finite: those are measured */
@@ -51,8 +53,9 @@ struct gap {
     uint64_t bits[2];   /* all bits that are set somewhere, on each side */
     uint32_t values[2]; /* the same if the differing elements hold the same values in any order */
     uint64_t *cell;     /* owned: GAP_CELLS, of the distances */
-    int64_t *place;     /* owned: GAP_PLACES */
-    int64_t n_place;    /* beyond GAP_PLACES: too many, not all are there */
+    struct gap_element *place; /* owned: GAP_PLACES differing elements */
+    int64_t n_place;           /* beyond GAP_PLACES: too many, not all are there */
+    struct gap_sample *sample; /* borrowed: where gap_add keeps elements; NULL: nowhere */
 };
 
 enum err gap_init(struct gap *g, struct errinfo *e); /* ERR_NOMEM */

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gap_sample.h"
 #include "plainmark.h"
 #include "select.h"
 #include "verdict.h"
@@ -298,12 +299,19 @@ static enum err measure(const struct job *j, const struct plain_pair *pair,
                         struct finding_out *o, struct errinfo *e)
 {
     const struct plainpass_side side[2] = {{&j->plain->a, pair->a}, {&j->plain->b, pair->b}};
+    struct gap_sample sample;
     struct gap g;
-    TRY(plainpass_run(&side[0], &side[1], j->threads, j->options->limits, &g, e));
+    TRY(gap_sample_init(&sample, o->dtype, pair->a->count, e));
+    enum err err =
+        plainpass_run(&side[0], &side[1], j->threads, j->options->limits, &sample, &g, e);
+    if (err) {
+        gap_sample_release(&sample);
+        return err;
+    }
     struct output_stats *s = &o->stats;
     s->a.count = s->b.count = g.count;
     s->a.worst_index = s->a.first_wrong = s->b.worst_index = s->b.first_wrong = -1;
-    enum err err = gap_pair(&g, &s->pair, e);
+    err = gap_pair(&g, &s->pair, e);
     if (!err) {
         const struct gap_element *worst = g.first_class.index >= 0 ? &g.first_class : &g.worst;
         s->pair.worst_index = plainpass_index(&side[0], &side[1], s->pair.worst_index);
@@ -313,6 +321,7 @@ static enum err measure(const struct job *j, const struct plain_pair *pair,
         judge(j, side, &g, o);
     }
     gap_release(&g);
+    gap_sample_release(&sample);
     return err;
 }
 

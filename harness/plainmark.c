@@ -129,7 +129,7 @@ static struct box box_of(const struct plainpass_side *a, const struct plainpass_
     for (int i = 0; i < t->rank; i++)
         box.from[i] = INT64_MAX;
     for (int64_t k = 0; k < g->n_place; k++) {
-        int64_t index = plainpass_index(a, b, g->place[k]);
+        int64_t index = plainpass_index(a, b, g->place[k].index);
         for (int i = t->rank - 1; i >= 0; i--) {
             int64_t at = index % t->dim[i];
             index /= t->dim[i];
@@ -185,11 +185,11 @@ static int64_t divisor(int64_t a, int64_t b)
 static void mark_stride(const struct plainpass_side *a, const struct plainpass_side *b,
                         const struct gap *g, struct finding_out *o)
 {
-    int64_t step = 0, first = plainpass_index(a, b, g->place[0]);
+    int64_t step = 0, first = plainpass_index(a, b, g->place[0].index);
     if (g->n_place < STRIDE_MIN)
         return;
     for (int64_t i = 1; i < g->n_place && step != 1; i++)
-        step = divisor(step, llabs(plainpass_index(a, b, g->place[i]) - first));
+        step = divisor(step, llabs(plainpass_index(a, b, g->place[i].index) - first));
     if (step > 1)
         claim(o, CAUSE_LOCALISED, '=', 1,
               "all %" PRId64 " differing elements are %" PRId64 " modulo %" PRId64

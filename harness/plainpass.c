@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gap_sample.h"
 #include "tasks.h"
 #include "tensorread.h"
 
@@ -29,6 +30,7 @@ struct lane {
 struct pass {
     struct plainpass_side side[2];
     const struct limits *limits;
+    struct gap_sample *sample; /* NULL: none */
     struct view view;
     int width;
     bool memory_order;
@@ -278,7 +280,7 @@ static enum err pass_elements(struct pass *p, struct errinfo *e)
 
 static size_t lane_memory(const struct pass *p)
 {
-    size_t size = GAP_CELLS * 8 + GAP_PLACES * 8;
+    size_t size = GAP_CELLS * 8 + GAP_PLACES * sizeof(struct gap_element);
     if (p->view.rank > 1)
         size += GAP_PIECE * (8 + 2 * (size_t)p->width);
     for (int side = 0; side < 2; side++)
@@ -300,6 +302,7 @@ static void choose_lanes(struct pass *p, int threads)
 static enum err lane_open(struct pass *p, struct lane *l, struct errinfo *e)
 {
     TRY(gap_init(&l->gap, e));
+    l->gap.sample = p->sample;
     for (int side = 0; side < 2; side++) {
         const struct plainpass_side *s = &p->side[side];
         if (p->view.rank > 1)
@@ -375,11 +378,12 @@ static bool both_turned(const struct plainpass_side *a, const struct plainpass_s
 }
 
 enum err plainpass_run(const struct plainpass_side *a, const struct plainpass_side *b,
-                       int threads, const struct limits *limits, struct gap *ret_gap,
-                       struct errinfo *e)
+                       int threads, const struct limits *limits, struct gap_sample *sample,
+                       struct gap *ret_gap, struct errinfo *e)
 {
     struct pass p = {.side = {*a, *b},
                      .limits = limits,
+                     .sample = sample,
                      .width = dtype_info(a->tensor->dtype)->bytes,
                      .memory_order = both_turned(a, b)};
     enum err err = pass_open(&p, threads, e);

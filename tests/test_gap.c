@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gap.h"
+#include "gap_sample.h"
 #include "rng.h"
 #include "slowstats.h"
 
@@ -331,8 +332,45 @@ START_TEST(places)
     ck_assert_int_eq(g.worst.index, 301);
     ck_assert_int_eq(g.worst.bits[1], 9);
     ck_assert_int_eq(g.n_place, 2);
-    ck_assert_int_eq(g.place[0], 201);
+    ck_assert_int_eq(g.place[0].index, 201);
     gap_release(&g);
+}
+END_TEST
+
+/* What is kept of a tensor that is larger than the sample, whatever the pieces: element i holds
+ * i on one side and 3 i on the other. */
+START_TEST(sample)
+{
+    enum { RUN = 7 };
+    int64_t count = _i ? GAP_SAMPLE_BYTES / 4 + 1000003 : 12345, have = 0;
+    struct gap_sample s;
+    ck_assert_int_eq(gap_sample_init(&s, DTYPE_I32, count, NULL), 0);
+    for (int odd = 1; odd >= 0; odd--) /* every other run, then the rest */
+        for (int64_t at = odd * RUN; at < count; at += 2 * RUN * 100) {
+            int32_t a[100 * RUN], b[100 * RUN];
+            int64_t start[100], n = 0;
+            for (int k = 0; k < 100 && at + k * 2 * RUN < count; k++) {
+                start[k] = at + k * 2 * RUN;
+                for (int i = 0; i < RUN && start[k] + i < count; i++, n++)
+                    a[n] = (int32_t)(start[k] + i), b[n] = 3 * a[n];
+            }
+            gap_sample_take(&s, &(struct gap_where){RUN, start}, a, b, n);
+        }
+    bool right = true;
+    for (int64_t i = 0; i < count; i++) {
+        int64_t slot = gap_sample_slot(&s, i);
+        if (slot < 0)
+            continue;
+        have++;
+        right = right && gap_sample_bits(&s, 0, slot) == (uint64_t)i &&
+                gap_sample_bits(&s, 1, slot) == 3 * (uint64_t)i;
+    }
+    ck_assert(right);
+    ck_assert_int_eq(have, _i ? GAP_SAMPLE_BYTES / 4 : count);
+    ck_assert_int_ge(gap_sample_slot(&s, 0), 0);
+    ck_assert_int_ge(gap_sample_slot(&s, count - 1), 0);
+    ck_assert_int_eq(gap_sample_slot(&s, count), -1);
+    gap_sample_release(&s);
 }
 END_TEST
 
@@ -348,6 +386,7 @@ int main(void)
     tcase_add_loop_test(c, limits_that_are_none, 0, 13);
     tcase_add_test(c, marks);
     tcase_add_test(c, places);
+    tcase_add_loop_test(c, sample, 0, 2);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
     int failed = srunner_ntests_failed(r);
