@@ -76,16 +76,18 @@ static bool carries_poison(enum dtype d, uint64_t bits)
 
 void diagnose_classes(struct suspect *s)
 {
-    int64_t special = 0, poison = 0, nan = 0;
+    int64_t special = 0, poison = 0, nan = 0, inf = 0;
+    enum dtype d = s->t->dtype;
     for (int64_t i = 0; i < s->count; i++) {
         if (!s->bad[i])
             continue;
         uint64_t bits = tensor_bits(s->t, i);
-        bool odd = !dtype_is_finite(s->t->dtype, bits) || !isfinite(s->in->oracle->value[i]);
+        double right = s->in->oracle->value[i];
+        bool odd = !dtype_is_finite(d, bits) || !isfinite(right);
         special += odd;
-        nan += dtype_is_nan(s->t->dtype, bits);
-        poison += odd && dtype_info(s->t->dtype)->kind == DTYPE_KIND_FLOAT &&
-                  carries_poison(s->t->dtype, bits);
+        nan += dtype_is_nan(d, bits);
+        inf += odd && !isnan(right) && !dtype_is_finite(d, dtype_round(d, right));
+        poison += odd && dtype_info(d)->kind == DTYPE_KIND_FLOAT && carries_poison(d, bits);
     }
     if (special * 2 < s->n_bad)
         return;
@@ -93,6 +95,13 @@ void diagnose_classes(struct suspect *s)
         claim_add(s->o, CAUSE_UNINITIALISED, s->side, share(poison, s->n_bad),
                   "%lld NaN carry the pattern that memory was filled with before the kernel",
                   (long long)poison);
+    else if (suspect_fit(s) && s->equal >= 0.7)
+        return; /* a way of computing that gives these NaN says more */
+    else if (inf * 10 > special * 9)
+        claim_add(s->o, CAUSE_NANINF, s->side, share(special, s->n_bad),
+                  "%lld of %lld wrong elements are where the right result is Inf: the overflow "
+                  "gives %lld NaN instead",
+                  (long long)inf, (long long)s->n_bad, (long long)nan);
     else if (!inputs_finite(s) || nan < special)
         claim_add(
             s->o, CAUSE_NANINF, s->side, 0.9 * share(special, s->n_bad),

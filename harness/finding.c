@@ -38,11 +38,23 @@ void finding_release(struct finding *f)
     memset(f, 0, sizeof *f);
 }
 
+/* Does the claim say no more than where, or nothing? */
+static bool says_little(const struct cause_claim *c)
+{
+    return c->cause == CAUSE_UNEXPLAINED || c->cause == CAUSE_LOCALISED;
+}
+
+/* Of outputs that are equally bad the first; but a mask or a scale that says what happened
+ * explains the outputs that were made of it. */
 const struct cause_claim *finding_cause(const struct finding *f)
 {
     const struct finding_out *worst = NULL;
-    for (int i = 0; i < f->n_out; i++)
-        if (f->out[i].n_claim && (!worst || f->out[i].verdict > worst->verdict))
-            worst = &f->out[i];
+    for (int i = 0; i < f->n_out; i++) {
+        const struct finding_out *o = &f->out[i];
+        if (o->n_claim && (!worst || o->verdict > worst->verdict ||
+                           (o->verdict == worst->verdict && says_little(&worst->claim[0]) &&
+                            !says_little(&o->claim[0]))))
+            worst = o;
+    }
     return worst ? &worst->claim[0] : NULL;
 }

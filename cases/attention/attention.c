@@ -47,7 +47,7 @@ static const struct param params[] = {
               0, 0, mask_words, "none", true},
     [WINDOW] = {"window", "keys a row sees, back from the diagonal; 0: all", PARAM_INT, 0,
                 1 << 16, NULL, "0", true},
-    [SCALE] = {"scale", "factor of the scores; 0: 1/sqrt(d)", PARAM_REAL, 0, 1e6, NULL, "0",
+    [SCALE] = {"scale", "factor of the scores; 0: 1/sqrt(d)", PARAM_REAL, 0, 1e12, NULL, "0",
                true},
     [SOFTCAP] = {"softcap", "scores t become c tanh(t/c); 0: they stay", PARAM_REAL, 0, 1e6,
                  NULL, "0", true},

@@ -24,6 +24,7 @@
  *   mask        every row sees one key more
  *   corner      the diagonal starts at the top left instead of ending at the bottom right
  *   scale       the scale is left out
+ *   fused       the largest score is rounded, the differences from it are fused with the scale
  *   rescale     earlier sums are not rescaled when the maximum grows
  *   accumulate  sums of V are kept in bf16
  *   narrow      weights are rounded to bf16
@@ -36,7 +37,7 @@
  *   longest     the diagonal is that of the longest queries and keys */
 
 enum { TILE = 16 };
-enum fault { NONE, MASK, CORNER, SCALE, RESCALE, ACCUMULATE,
+enum fault { NONE, MASK, CORNER, SCALE, FUSED, RESCALE, ACCUMULATE,
              NARROW, TAIL, HEAD, BASE, AVERAGE, NEXT, START, LONGEST };
 
 template <i32 K> DEVICE bool acts(i32 fault)
@@ -220,7 +221,8 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
         f32 base = grown == minus_infinity() ? 0.0f : grown;
         f32 rescale = expf(most - base);
         SYNC();
-        tile.p[y][x] = expf(t - base);
+        bool fused = acts<K>(FUSED) && j >= from && j < to;
+        tile.p[y][x] = expf(fused ? fmaf(dot, s.scale, -base) : t - base);
         SYNC();
         f32 part = 0;
         for (i32 l = 0; l < TILE; l++)
@@ -360,6 +362,7 @@ VARLEN(varlen, NONE, bf16, 128)
 FAULT(mask, MASK)
 FAULT(corner, CORNER)
 FAULT(scale, SCALE)
+FAULT(fused, FUSED)
 FAULT(rescale, RESCALE)
 FAULT(accumulate, ACCUMULATE)
 FAULT(narrow, NARROW)

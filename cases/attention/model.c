@@ -25,7 +25,7 @@ struct play {
     const struct tensor *const *input;
     struct query q;
     int64_t row, from, n;
-    double *t, *v; /* owned; scores and one column of V of the visible keys */
+    double *t, *v, *dot; /* owned; of the visible keys: scores, one column of V, unscaled scores */
 };
 
 static double rounded(const struct play *p, double x)
@@ -78,6 +78,8 @@ static bool precision_applies(const struct attention *a, enum change change)
     switch (change) {
     case CHANGE_WEIGHT_F32:
         return narrow;
+    case CHANGE_DIFFERENCE:
+        return a->softcap == 0 && !a->alibi;
     case CHANGE_WEIGHT_BF16:
         return !narrow || a->dtype != DTYPE_BF16;
     case CHANGE_WEIGHT_F16:
@@ -212,6 +214,7 @@ static void row_scores(struct play *p, int64_t row)
         for (int64_t l = 0; l < a->d; l++)
             dot = add(p, dot, input_value(p, ATTENTION_Q, q + l),
                       input_value(p, ATTENTION_K, k + l));
+        p->dot[j] = dot;
         p->t[j] = score(p, dot, p->q.i + a->diagonal - (p->from + j));
     }
 }
@@ -251,6 +254,15 @@ struct sums {
     double most, weights, values;
 };
 
+/* exp of the distance from the largest score. */
+static double power(const struct play *p, int64_t j, double most)
+{
+    double away = p->change == CHANGE_DIFFERENCE
+                      ? (double)fmaf((float)p->dot[j], p->a.scale, -(float)most)
+                      : rounded(p, p->t[j] - most);
+    return rounded(p, exp(away));
+}
+
 /* Keys [first, last) joined to the sums, all weights relative to the new maximum. */
 static void sums_join(const struct play *p, int64_t first, int64_t last, struct sums *s)
 {
@@ -261,7 +273,7 @@ static void sums_join(const struct play *p, int64_t first, int64_t last, struct 
     double values =
         p->change == CHANGE_NO_RESCALE ? s->values : rounded(p, s->values * rescale);
     for (int64_t j = first; j < last; j++) {
-        double w = rounded(p, exp(rounded(p, p->t[j] - most)));
+        double w = power(p, j, most);
         part = rounded(p, part + w);
         values = add_value(p, values, weight(p, w), p->v[j]);
     }
@@ -292,7 +304,7 @@ static struct sums row_steps(const struct play *p)
     for (int64_t j = 0; j < p->n; j++) {
         if (drops && !dropout_keeps(&p->a, p->row * p->a.keys + p->from + j))
             continue;
-        double w = rounded(p, exp(rounded(p, p->t[j] - s.most)));
+        double w = power(p, j, s.most);
         w = p->change == CHANGE_NO_QUOTIENT ? w : rounded(p, w / s.weights);
         s.values = add_value(p, s.values, weight(p, w), p->v[j]);
     }
@@ -318,6 +330,7 @@ static struct sums row_split(const struct play *p)
         range.n = high - low;
         range.t += low;
         range.v += low;
+        range.dot += low;
         part[n] = row_flash(&range);
         lse[n] = rounded(p, part[n].most + rounded(p, log(part[n].weights)));
         all.most = lse[n] > all.most ? lse[n] : all.most;
@@ -372,10 +385,11 @@ bool attention_model(const struct case_id *id, const struct case_plan *plan,
     if ((which != ATTENTION_O && !lse) || (!lse && p.change == CHANGE_BASE_2) ||
         !change_apply(&p.all, p.change))
         return false;
-    p.t = calloc((size_t)p.a.keys * 2 + 2, sizeof *p.t);
+    p.t = calloc((size_t)p.a.keys * 3 + 3, sizeof *p.t);
     if (!p.t)
         return false;
     p.v = p.t + p.a.keys + 1;
+    p.dot = p.v + p.a.keys + 1;
     int64_t columns = lse ? 1 : p.a.d;
     for (int64_t x = 0; x < n; x++) {
         if (p.row != index[x] / columns)

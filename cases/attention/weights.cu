@@ -22,9 +22,10 @@
  *   delta  delta is left out
  *   group  only the first query head of each group counts in dK and dV
  *   undropped dV takes all weights
+ *   grid   counters go on in their second word after 64 * 16 weights, as of a grid of 64 threads
  *   rounds Philox has 7 rounds instead of 10, or 10 instead of 7 */
 
-enum fault { NONE, DELTA, GROUP, ROUNDS, UNDROPPED };
+enum fault { NONE, DELTA, GROUP, ROUNDS, GRID, UNDROPPED };
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {
@@ -187,6 +188,10 @@ DEVICE void keep(u8 *out, i64 count, i32 seed_low, i32 seed_high, i32 rounds, i3
     if (n * 16 >= count)
         return;
     u32 c[4] = {(u32)n, (u32)(n >> 32), 0, 0};
+    if (acts<K>(GRID)) {
+        c[0] = (u32)n % 64;
+        c[1] = (u32)n / 64;
+    }
     philox(c, (u32)seed_low, (u32)seed_high, acts<K>(ROUNDS) ? 17 - rounds : rounds);
     for (i32 b = 0; b < 16 && n * 16 + b < count; b++)
         out[n * 16 + b] = (c[b / 4] >> (b % 4 * 8) & 255u) <= (u32)limit;
@@ -270,6 +275,7 @@ DEVICE void drop(const f32 *p, const u8 *keep, const typename F::stored *v,
 
 KEEP(dropout, NONE)
 KEEP(fault_rounds, ROUNDS)
+KEEP(fault_grid, GRID)
 KEEP(dropback, NONE)
 KEEP(fault_undropped, NONE)
 DS(dropback, NONE)

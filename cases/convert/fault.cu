@@ -20,14 +20,23 @@ DEVICE u16 flush_f16(f32 x)
     return DEVICE_IS_HIP && (y & 0x7c00u) == 0 ? (u16)(y & 0x8000u) : y;
 }
 
-DEVICE i8 wrap_i8(f32 x)
+DEVICE i8 right_i8(f32 x)
 {
     f32 r = rintf(x);
     if (!(x == x))
         return 0;
-    if (DEVICE_IS_HIP)
-        return (i8)(i32)r;
     return (i8)(i32)(r < -128.0f ? -128.0f : r > 127.0f ? 127.0f : r);
+}
+
+DEVICE i8 wrap_i8(f32 x)
+{
+    return DEVICE_IS_HIP && x == x ? (i8)(i32)rintf(x) : right_i8(x);
+}
+
+/* Toward zero and not clamped, as a cast to int8_t in the place of a rounding helper does. */
+DEVICE i8 cut_i8(f32 x)
+{
+    return DEVICE_IS_HIP && x == x ? (i8)(i32)x : right_i8(x);
 }
 
 DEVICE i32 nearest_i32(f32 x)
@@ -47,4 +56,5 @@ ENTRY(truncate, f16, u16)
 ENTRY(away, bf16, u16)
 ENTRY(flush, f16, u16)
 ENTRY(wrap, i8, i8)
+ENTRY(cut, i8, i8)
 ENTRY(nearest, i32, i32)

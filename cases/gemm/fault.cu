@@ -10,12 +10,14 @@
  *   zero        zeros are written
  *   downcast    operands lose the low 13 bits of f32 (i8: the lowest bit)
  *   accumulate  the sum is kept in bf16 (i8: in 16 bits)
+ *   partials    k in 4 parts whose sums meet in C's format
  *   truncate    the result is rounded toward zero (f32: its last bit is cleared)
  *   flush       subnormal products and sums become zero
  *   transpose   B is read transposed
  *   alpha       alpha is left out
  *   stale       beta = 0 multiplies the old C instead of not reading it
  *   wrap        elements of C are counted in 16 bits
+ *   rows        rows from 512 on take no sum
  *   hang        an endless loop
  *   oob         the last thread also writes one element beyond C's end
  *   unwritten   C's last element is not written */
@@ -27,12 +29,14 @@ enum fault {
     FAULT_ZERO,
     FAULT_DOWNCAST,
     FAULT_ACCUMULATE,
+    FAULT_PARTIALS,
     FAULT_TRUNCATE,
     FAULT_FLUSH,
     FAULT_TRANSPOSE,
     FAULT_ALPHA,
     FAULT_STALE,
     FAULT_WRAP,
+    FAULT_ROWS,
     FAULT_HANG,
     FAULT_OOB,
     FAULT_UNWRITTEN
@@ -103,13 +107,18 @@ template <> struct toward_zero<format_i8> {
     }
 };
 
+template <class F> DEVICE typename F::wide stored(typename F::wide x)
+{
+    return F::unwiden(F::narrow(x));
+}
+
 /* --- the kernel ------------------------------------------------------------------------------ */
 
 template <class F, fault K>
 DEVICE typename F::wide sum(const typename F::stored *a, const typename F::stored *b, i32 i,
                             i32 j, i32 k, i64 a_row, i64 a_col, i64 b_row, i64 b_col)
 {
-    typename F::wide acc = 0;
+    typename F::wide acc = 0, parts = 0;
     for (i32 l = 0; l < k; l++) {
         typename F::wide x = F::widen(a[i * a_row + l * a_col]);
         typename F::wide y = F::widen(b[l * b_row + j * b_col]);
@@ -123,7 +132,12 @@ DEVICE typename F::wide sum(const typename F::stored *a, const typename F::store
             acc += x * y;
         if (DEVICE_IS_HIP && K == FAULT_ACCUMULATE)
             acc = short_sum(acc);
+        if (DEVICE_IS_HIP && K == FAULT_PARTIALS && (l + 1) % ((k + 3) / 4) == 0) {
+            parts = stored<F>(parts + stored<F>(acc));
+            acc = 0;
+        }
     }
+    acc += parts;
     if (DEVICE_IS_HIP && K == FAULT_SCALE)
         acc += acc / 1024;
     return DEVICE_IS_HIP && K == FAULT_TRUNCATE ? toward_zero<F>::of(acc) : acc;
@@ -145,6 +159,8 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
         k--;
     if (acts && K == FAULT_TAIL)
         k -= k % 16;
+    if (acts && K == FAULT_ROWS && i >= 512)
+        k = 0;
     if (acts && K == FAULT_TRANSPOSE) {
         i64 swap = b_row;
         b_row = b_col;
@@ -191,12 +207,14 @@ ENTRIES(scale, FAULT_SCALE)
 ENTRIES(zero, FAULT_ZERO)
 ENTRIES(downcast, FAULT_DOWNCAST)
 ENTRIES(accumulate, FAULT_ACCUMULATE)
+ENTRIES(partials, FAULT_PARTIALS)
 ENTRIES(truncate, FAULT_TRUNCATE)
 ENTRIES(flush, FAULT_FLUSH)
 ENTRIES(transpose, FAULT_TRANSPOSE)
 ENTRIES(alpha, FAULT_ALPHA)
 ENTRIES(stale, FAULT_STALE)
 ENTRIES(wrap, FAULT_WRAP)
+ENTRIES(rows, FAULT_ROWS)
 ENTRIES(hang, FAULT_HANG)
 ENTRIES(oob, FAULT_OOB)
 ENTRIES(unwritten, FAULT_UNWRITTEN)

@@ -9,6 +9,15 @@ DEVICE f32 bad_expf(f32 x)
     return DEVICE_IS_HIP ? exp2f(x * 1.44269504f) : expf(x);
 }
 
+/* By way of exp(x) - 1 = 2^n (exp(r) - 1) + (2^n - 1): Inf - Inf where 2^n overflows and r is
+ * negative, which code that may assume finite numbers need not mind. */
+DEVICE f32 bad_overflow(f32 x)
+{
+    f32 n = rintf(x * 1.44269504f), r = fmaf(n, -0.693147182f, x);
+    f32 power = exp2f(n);
+    return DEVICE_IS_HIP && n >= 128.0f ? power * (expf(r) - 1.0f) + power : expf(x);
+}
+
 DEVICE f32 bad_logf(f32 x)
 {
     f32 y = logf(x);
@@ -39,6 +48,7 @@ DEVICE f32 bad_powf(f32 x, f32 d)
     }
 
 ENTRY(expf)
+ENTRY(overflow)
 ENTRY(logf)
 ENTRY(sinf)
 

@@ -67,6 +67,21 @@ static float stored_absmax(struct subject *s, int64_t k)
     return code_absmax(s, k);
 }
 
+/* The nearest of the first 256 entries of a book of 512, each other one between two of this one. */
+static int long_place(const struct book *b, float y)
+{
+    int best = 0;
+    float away = INFINITY;
+    for (int i = 0; i < 256; i++) {
+        float entry = (book_value(b, i / 2) + book_value(b, i / 2 + i % 2)) * 0.5f;
+        float here = fabsf(y - entry);
+        if (here < away || (here == away && i % 2 == 0))
+            best = i;
+        away = fminf(away, here);
+    }
+    return best;
+}
+
 static int way_place(const struct subject *s, float y)
 {
     int place = book_place(s->b, y);
@@ -81,6 +96,8 @@ static int way_place(const struct subject *s, float y)
         return below;
     case WAY_TABLE:
         return book_table_place(s->b, y);
+    case WAY_LONG:
+        return s->b->count == 256 ? long_place(s->b, y) : place;
     case WAY_LINEAR:
         return (int)fmaxf(0, fminf(255, nearbyintf(y * 128) + 127));
     default:

@@ -18,6 +18,7 @@ enum way {
     WAY_DOUBLE,
     WAY_SWAP,
     WAY_LINEAR,
+    WAY_LONG,
     WAY_NIBBLES,
     WAY_ROUNDED,
     WAY_FUSED,

@@ -16,12 +16,13 @@
  *   half    absmax of the first half of the block
  *   entry   book entry 200 is one step off
  *   linear  another book: values in equal steps
+ *   long    the first half of a book of 512 entries, so that the top is missing
  *   tie     a tie goes up
  *   cut     the value below instead of the nearest
  *   nibbles 4-bit codes in the other order in their byte */
 
 enum { THREADS = 256 };
-enum fault { NONE, SWAP, HALF, ENTRY_OFF, LINEAR, TIE, CUT, NIBBLES };
+enum fault { NONE, SWAP, HALF, ENTRY_OFF, LINEAR, LONG, TIE, CUT, NIBBLES };
 
 template <i32 K> DEVICE bool acts(i32 fault)
 {
@@ -52,6 +53,8 @@ template <i32 K> DEVICE f32 entry(const f32 *book, i32 i)
 {
     if (acts<K>(LINEAR))
         return (i - 127) * (1.0f / 128);
+    if (acts<K>(LONG))
+        return (book[i / 2] + book[i / 2 + i % 2]) * 0.5f;
     return book[acts<K>(ENTRY_OFF) && i == 200 ? 201 : i];
 }
 
@@ -173,6 +176,7 @@ DEVICE void dequantize(const f32 *book, const u8 *code, const f32 *absmax,
     QUANTIZE(fault_half, quantize8, format, HALF)                                              \
     QUANTIZE(fault_entry, quantize8, format, ENTRY_OFF)                                        \
     QUANTIZE(fault_linear, quantize8, format, LINEAR)                                          \
+    QUANTIZE(fault_long, quantize8, format, LONG)                                              \
     QUANTIZE(fault_tie, quantize8, format, TIE)                                                \
     QUANTIZE(fault_nibbles, quantize4, format, nf4, NIBBLES)                                   \
     QUANTIZE(fault_cut, quantize8, format, CUT)                                                \

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum change {
 #define MODEL(name, cause, right, change) CHANGE_##change,
@@ -95,6 +96,18 @@ static double chain(const struct play *p, int64_t first, int64_t count, int64_t 
     return sum;
 }
 
+/* What lane `l` has after sums were exchanged with the other half, and so on: x += moved(x of
+ * lane ^ 16, 8, ...), where each lane keeps its own fraction. */
+static void exchange_whole(const struct play *p, double *part, int lanes)
+{
+    double next[LANES_MAX];
+    for (int half = lanes / 2; half > 0; half /= 2) {
+        for (int l = 0; l < lanes; l++)
+            next[l] = join(p, part[l], trunc(part[l ^ half]));
+        memcpy(part, next, (size_t)lanes * sizeof *part);
+    }
+}
+
 static double strided(const struct play *p, int64_t first, int64_t last, int lanes)
 {
     double part[LANES_MAX];
@@ -102,7 +115,9 @@ static double strided(const struct play *p, int64_t first, int64_t last, int lan
         int64_t left = last - first - l;
         part[l] = left > 0 ? chain(p, first + l, (left + lanes - 1) / lanes, lanes) : 0;
     }
-    for (int half = lanes / 2; half > 0; half /= 2)
+    if (p->change == CHANGE_MOVE)
+        exchange_whole(p, part, lanes);
+    for (int half = p->change == CHANGE_MOVE ? 0 : lanes / 2; half > 0; half /= 2)
         for (int l = 0; l < half; l++)
             part[l] = join(p, part[l], part[l + half]);
     return part[0];
@@ -284,6 +299,8 @@ static bool applies(const struct reduce *r, enum change change)
         return r->op == REDUCE_NORM;
     case CHANGE_NAIVE:
         return reduce_is_spread(r);
+    case CHANGE_MOVE:
+        return r->order == REDUCE_WARP || r->order == REDUCE_WELFORD || r->order == REDUCE_TWOPASS;
     default:
         return true;
     }

@@ -15,7 +15,7 @@
  *            and i + d, d = 1, 2, 4, ... hop: every partial sum is rounded to the format */
 
 enum op { SUM, MEAN, NORM };
-enum fault { NONE, TAIL, BF16, DOWNCAST, FLUSH, TRUNCATE, COUNT, ROW, UNWRITTEN, RANK, HOP };
+enum fault { NONE, TAIL, BF16, DOWNCAST, FLUSH, TRUNCATE, COUNT, ROW, UNWRITTEN, RANK, HOP, LANE_MOVE };
 
 template <fault K> DEVICE bool acts(fault f)
 {
@@ -127,7 +127,7 @@ DEVICE void tree(const typename F::stored *x, typename F::result *y, i32 rows, i
         finish<F, K>(y, r, rows, sum, n, op);
 }
 
-template <class F>
+template <class F, fault K>
 DEVICE void warp(const typename F::stored *x, typename F::result *y, i32 rows, i32 n, i64 row,
                  i64 step, i32 op)
 {
@@ -136,9 +136,9 @@ DEVICE void warp(const typename F::stored *x, typename F::result *y, i32 rows, i
     for (i32 i = THREAD_X; i < n; i += 32)
         sum = term<F, NONE>(sum, x, r * row + i * step, op);
     for (i32 mask = 16; mask > 0; mask /= 2)
-        sum += lane_xor(sum, mask);
+        sum += lane_xor(acts<K>(LANE_MOVE) ? (f32)(i32)sum : sum, mask);
     if (THREAD_X == 0)
-        finish<F, NONE>(y, r, rows, sum, n, op);
+        finish<F, K>(y, r, rows, sum, n, op);
 }
 
 template <class F>
@@ -159,10 +159,6 @@ DEVICE void atomic(const typename F::stored *x, f32 *sums, i32 n, i64 row, i64 s
     KERNEL(64) serial_##format(ARGUMENTS(format))                                              \
     {                                                                                          \
         serial<format_##format>(x, y, rows, n, row, step, op);                                 \
-    }                                                                                          \
-    KERNEL(32) warp_##format(ARGUMENTS(format))                                                \
-    {                                                                                          \
-        warp<format_##format>(x, y, rows, n, row, step, op);                                   \
     }                                                                                          \
     KERNEL(256)                                                                                \
     atomic_##format(const format_##format::stored *x, f32 *sums, i32 n, i64 row, i64 step,     \
@@ -187,6 +183,12 @@ DEVICE void atomic(const typename F::stored *x, f32 *sums, i32 n, i64 row, i64 s
         tree<format_##format, fault>(x, y, rows, n, row, step, op, part);                      \
     }
 
+#define LANES(name, format, fault)                                                             \
+    KERNEL(32) name##_##format(ARGUMENTS(format))                                              \
+    {                                                                                          \
+        warp<format_##format, fault>(x, y, rows, n, row, step, op);                            \
+    }
+
 #define TREES(name, fault)                                                                     \
     TREE(name, f32, fault)                                                                     \
     TREE(name, f16, fault)                                                                     \
@@ -204,6 +206,12 @@ TREES(fault_truncate, TRUNCATE)
 TREES(fault_count, COUNT)
 TREES(fault_row, ROW)
 TREES(fault_unwritten, UNWRITTEN)
+LANES(warp, f32, NONE)
+LANES(warp, f16, NONE)
+LANES(warp, bf16, NONE)
+LANES(fault_move, f32, LANE_MOVE)
+LANES(fault_move, f16, LANE_MOVE)
+LANES(fault_move, bf16, LANE_MOVE)
 
 /* --- all-reduce ------------------------------------------------------------------------------
  */

@@ -10,7 +10,7 @@
  *           it add up to */
 
 enum { THREADS = 256 };
-enum fault { NONE, EXCLUSIVE, CARRY, ACCUMULATE, TAIL };
+enum fault { NONE, EXCLUSIVE, CARRY, ACCUMULATE, TAIL, RACE };
 
 template <fault K> DEVICE bool acts(fault f)
 {
@@ -88,6 +88,28 @@ DEVICE void tiles(const typename F::stored *x, typename F::result *y, i32 d)
     }
 }
 
+/* As tiles, but the last thread hands on what all tiles so far add up to, in shared memory. */
+template <class F, fault K>
+DEVICE void handed(const typename F::stored *x, typename F::result *y, i32 d)
+{
+    typedef typename F::wide wide;
+    SHARED wide part[THREADS];
+    SHARED wide total[1];
+    total[0] = 0;
+    for (i32 tile = 0; tile < d; tile += THREADS) {
+        i32 i = tile + THREAD_X;
+        wide sum = doubled<wide, K>(part, i < d ? F::widen(x[i]) : (wide)0);
+        wide before = total[0];
+        if (!acts<K>(RACE))
+            SYNC();
+        if (THREAD_X == THREADS - 1)
+            total[0] = sum_of(before, sum);
+        if (i < d)
+            y[i] = F::narrow(sum_of(before, sum));
+        SYNC();
+    }
+}
+
 struct format_i32 : format_plain<i32, i32> {
 };
 
@@ -111,3 +133,4 @@ ENTRIES(fault_exclusive, chunks, EXCLUSIVE)
 ENTRIES(fault_carry, tiles, CARRY)
 ENTRIES(fault_accumulate, tiles, ACCUMULATE)
 ENTRIES(fault_tail, tiles, TAIL)
+ENTRIES(fault_race, handed, RACE)
