@@ -29,15 +29,15 @@ enum err cmd_selftest(const struct options *o, int *ret_exit, struct errinfo *e)
     enum err err = plantrun_all(r, e);
     if (!err) {
         printf(
-            "\n%d faults planted on simulated devices: %d caught, %d missed; %d have the right "
-            "cause%s",
-            r->planted, r->planted - r->missed, r->missed, r->planted - r->misnamed,
-            r->untested ? ";" : "\n");
+            "\n%d faults planted on simulated devices, %d of them as in public reports: %d "
+            "caught, %d missed; %d have the right cause%s",
+            r->planted, r->reported, r->planted - r->missed, r->missed,
+            r->planted - r->misnamed, r->untested ? ";" : "\n");
         if (r->untested)
             printf(" %d UNTESTED\n", r->untested);
-        *ret_exit = r->missed || r->misnamed * 20 > r->planted ? COMMAND_FAILS
-                    : r->planted                               ? COMMAND_GOOD
-                                                               : COMMAND_NOTHING;
+        printf("%d pairs without a fault: %d accused of one\n", r->clean, r->accused);
+        bool fails = r->missed || r->misnamed * 20 > r->planted || r->accused;
+        *ret_exit = fails ? COMMAND_FAILS : r->planted ? COMMAND_GOOD : COMMAND_NOTHING;
     }
     plantrun_release(r);
     free(r);

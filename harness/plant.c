@@ -9,12 +9,50 @@ const struct plant plants[] = {
 #define CHANGED(cause, id, change) {PLANT_CHANGED, CAUSE_##cause, id, change, 0},
 #define TENSOR(cause, id, mutation, smallest)                                                  \
     {PLANT_TENSOR, CAUSE_##cause, id, #mutation, smallest},
+#define REPORTED(report, id)
+#define CLEAN(id, seeds)
 #include "plant.def"
 #undef KERNEL
 #undef CHANGED
 #undef TENSOR
+#undef REPORTED
+#undef CLEAN
 };
 const int plant_count = sizeof plants / sizeof *plants;
+
+#define KERNEL(cause, id, repeats)
+#define CHANGED(cause, id, change)
+#define TENSOR(cause, id, mutation, smallest)
+
+const struct plant_report plant_reports[] = {
+#define REPORTED(report, id) {report, id},
+#define CLEAN(id, seeds)
+#include "plant.def"
+#undef REPORTED
+#undef CLEAN
+};
+const int plant_report_count = sizeof plant_reports / sizeof *plant_reports;
+
+const struct plant_clean plant_cleans[] = {
+#define REPORTED(report, id)
+#define CLEAN(id, seeds) {id, seeds},
+#include "plant.def"
+#undef REPORTED
+#undef CLEAN
+};
+const int plant_clean_count = sizeof plant_cleans / sizeof *plant_cleans;
+
+#undef KERNEL
+#undef CHANGED
+#undef TENSOR
+
+const char *plant_reported_as(const struct plant *p)
+{
+    for (int i = 0; i < plant_report_count; i++)
+        if (p->kind != PLANT_TENSOR && !strcmp(plant_reports[i].id, p->id))
+            return plant_reports[i].report;
+    return NULL;
+}
 
 /* --- sizes in words --------------------------------------------------------------------------
  */

@@ -31,4 +31,23 @@ struct plant {
 extern const struct plant plants[];
 extern const int plant_count;
 
+/* Public reports of silently wrong numbers, "owner/repository#number", and the plant that does as
+ * each says. */
+struct plant_report {
+    const char *report, *id;
+};
+extern const struct plant_report plant_reports[];
+extern const int plant_report_count;
+
+/* The report that a plant follows; NULL: none. */
+const char *plant_reported_as(const struct plant *p);
+
+/* Cases without a fault: with seeds 1 to `seeds` nobody may be accused. */
+struct plant_clean {
+    const char *id;
+    int seeds;
+};
+extern const struct plant_clean plant_cleans[];
+extern const int plant_clean_count;
+
 #endif

@@ -117,7 +117,7 @@ static void seen_take(struct plant_seen *s, const struct finding *f)
     s->verdict = f->verdict;
     s->named = c ? c->cause : CAUSE_COUNT_;
     s->ran = f->verdict != VERDICT_UNTESTED;
-    s->caught = is_caught(s->plant, f);
+    s->caught = s->plant && is_caught(s->plant, f);
     snprintf(s->reason, sizeof s->reason, "%.500s%s%.250s", f->reason, c ? "; " : "",
              c ? c->evidence : "");
     metric_of(f, s->metric, sizeof s->metric);
@@ -210,7 +210,7 @@ enum err plantrun_one(struct plantrun *r, const struct plant *p, struct plant_se
     return err;
 }
 
-/* --- all of them -----------------------------------------------------------------------------
+/* --- what is printed -------------------------------------------------------------------------
  */
 
 static void print_seen(FILE *out, const struct plant_seen *s)
@@ -219,6 +219,8 @@ static void print_seen(FILE *out, const struct plant_seen *s)
     char fault[100];
     snprintf(fault, sizeof fault, "%.52s%s%.20s", p->id, p->what[0] ? " " : "", p->what);
     fprintf(out, "%-29s %s\n", cause_name(p->cause), fault);
+    if (plant_reported_as(p))
+        fprintf(out, "    as in %s\n", plant_reported_as(p));
     if (!s->ran) {
         fprintf(out, "    UNTESTED: %.200s\n", s->reason);
         return;
@@ -248,6 +250,71 @@ static void print_matrix(const struct plantrun *r)
     }
 }
 
+/* --- no fault --------------------------------------------------------------------------------
+ */
+
+static bool is_accused(const struct finding *f)
+{
+    bool accused = verdict_fails(f->verdict, false);
+    for (int i = 0; i < f->n_out; i++)
+        for (int c = 0; c < f->out[i].n_claim; c++)
+            accused |= cause_tier(f->out[i].claim[c].cause) == CAUSE_TIER_DEFECT;
+    return accused;
+}
+
+enum err plantrun_clean(struct plantrun *r, const char *id, int seed, bool *ret_accused,
+                        struct plant_seen *ret_seen, struct errinfo *e)
+{
+    char text[256];
+    struct pair pair = {0};
+    struct finding f;
+    snprintf(text, sizeof text, "%s,seed=%d", id, seed);
+    const struct plant p = {PLANT_KERNEL, CAUSE_UNEXPLAINED, text, "", 0};
+    *ret_seen = (struct plant_seen){.named = CAUSE_COUNT_};
+    enum err err = pair_run(r, &p, &pair, e);
+    if (!err)
+        err = pair_judge(r, &pair, &f, e);
+    if (!err) {
+        seen_take(ret_seen, &f);
+        *ret_accused = is_accused(&f);
+        finding_release(&f);
+    }
+    pair_release(&pair);
+    return err;
+}
+
+static enum err run_clean(struct plantrun *r, const struct plant_clean *c, struct errinfo *e)
+{
+    int ran = 0, accused = 0;
+    for (int seed = 1; seed <= c->seeds; seed++) {
+        struct plant_seen s;
+        bool is = false;
+        TRY(plantrun_clean(r, c->id, seed, &is, &s, e));
+        ran += s.ran;
+        accused += is;
+        if (is && r->out)
+            fprintf(r->out, "%s,seed=%d\n    %s: %.400s\n", c->id, seed, verdict_name(s.verdict),
+                    s.reason);
+    }
+    if (r->out)
+        fprintf(r->out, "%-55s %d of %d accused\n", c->id, accused, ran);
+    r->clean += ran;
+    r->accused += accused;
+    return ERR_OK;
+}
+
+static enum err run_cleans(struct plantrun *r, struct errinfo *e)
+{
+    if (r->out)
+        fprintf(r->out, "\nno fault at all\n");
+    for (int i = 0; i < plant_clean_count; i++)
+        TRY(run_clean(r, &plant_cleans[i], e));
+    return ERR_OK;
+}
+
+/* --- all of them -----------------------------------------------------------------------------
+ */
+
 enum err plantrun_all(struct plantrun *r, struct errinfo *e)
 {
     for (int i = 0; i < plant_count; i++) {
@@ -256,6 +323,7 @@ enum err plantrun_all(struct plantrun *r, struct errinfo *e)
         if (r->out)
             print_seen(r->out, &s);
         r->planted += s.ran;
+        r->reported += s.ran && plant_reported_as(s.plant);
         r->untested += !s.ran;
         r->missed += s.ran && !s.caught;
         r->misnamed += s.ran && s.named != s.plant->cause;
@@ -264,5 +332,5 @@ enum err plantrun_all(struct plantrun *r, struct errinfo *e)
     }
     if (r->out)
         print_matrix(r);
-    return ERR_OK;
+    return run_cleans(r, e);
 }

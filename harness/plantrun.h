@@ -12,7 +12,7 @@
  * kernels run, results are judged, a cause is named. */
 
 struct plant_seen {
-    const struct plant *plant;
+    const struct plant *plant; /* NULL: no fault */
     bool ran;    /* else `reason` says why not */
     bool caught; /* not called SAME; a defect also fails the run */
     enum verdict verdict;
@@ -29,6 +29,8 @@ struct plantrun {
     FILE *out; /* the table, row by row; NULL: none */
 
     int planted, missed, misnamed, untested;
+    int reported;       /* of those planted: as in public reports */
+    int clean, accused; /* pairs without a fault; those of which a fault was said */
     int named_as[CAUSE_COUNT_][CAUSE_COUNT_ + 1]; /* planted cause, named cause */
     struct trial_codes codes;                     /* owned */
 };
@@ -37,7 +39,12 @@ struct plantrun {
 enum err plantrun_one(struct plantrun *r, const struct plant *p, struct plant_seen *ret_seen,
                       struct errinfo *e);
 
-/* All of them, with a table and the confusion matrix. */
+/* One case without a fault. Sets ret_accused where it fails the run or a cause of the tier "defect"
+ * is named; ret_seen says which. */
+enum err plantrun_clean(struct plantrun *r, const char *id, int seed, bool *ret_accused,
+                        struct plant_seen *ret_seen, struct errinfo *e);
+
+/* All of them, with a table and the confusion matrix; then those without a fault. */
 enum err plantrun_all(struct plantrun *r, struct errinfo *e);
 
 void plantrun_release(struct plantrun *r); /* accepts a zeroed struct */

@@ -63,6 +63,37 @@ START_TEST(what_is_not_there_is_missed)
 }
 END_TEST
 
+/* A report without its plant would be a claim nobody checks. */
+START_TEST(every_report_is_planted)
+{
+    for (int r = 0; r < plant_report_count; r++) {
+        int found = 0;
+        for (int i = 0; i < plant_count; i++)
+            found += plant_reported_as(&plants[i]) == plant_reports[r].report;
+        ck_assert_msg(found == 1, "%s: %d", plant_reports[r].report, found);
+    }
+}
+END_TEST
+
+START_TEST(a_fault_is_not_clean)
+{
+    static const struct {
+        const char *id;
+        bool accused;
+    } pairs[] = {{"gemm/naive:m=9,n=8,k=7", false}, {"gemm/fault_scale:m=9,n=8,k=7", true}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        static struct plantrun r;
+        struct plant_seen s;
+        struct errinfo e;
+        bool accused = !pairs[i].accused;
+        open_run(&r);
+        ck_assert_int_eq(plantrun_clean(&r, pairs[i].id, 3, &accused, &s, &e), 0);
+        plantrun_release(&r);
+        ck_assert_msg(accused == pairs[i].accused, "%s: %s", pairs[i].id, s.reason);
+    }
+}
+END_TEST
+
 /* A wrong expectation shows as a wrong name. */
 START_TEST(a_wrong_name_is_seen)
 {
@@ -101,6 +132,8 @@ int main(void)
     suite_add_tcase(s, c);
     tcase_add_test(c, three_of_every_class);
     tcase_add_test(c, what_is_not_there_is_missed);
+    tcase_add_test(c, every_report_is_planted);
+    tcase_add_test(c, a_fault_is_not_clean);
     tcase_add_test(c, a_wrong_name_is_seen);
     tcase_add_test(c, the_smallest_is_between);
     SRunner *r = srunner_create(s);

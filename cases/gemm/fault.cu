@@ -13,11 +13,12 @@
  *   partials    k in 4 parts whose sums meet in C's format
  *   truncate    the result is rounded toward zero (f32: its last bit is cleared)
  *   flush       subnormal products and sums become zero
+ *   operands    subnormal numbers of A and B, in their format, become zero
  *   transpose   B is read transposed
  *   alpha       alpha is left out
  *   stale       beta = 0 multiplies the old C instead of not reading it
  *   wrap        elements of C are counted in 16 bits
- *   rows        rows from 512 on take no sum
+ *   rows        rows from 4096 on take no sum
  *   hang        an endless loop
  *   oob         the last thread also writes one element beyond C's end
  *   unwritten   C's last element is not written */
@@ -32,6 +33,7 @@ enum fault {
     FAULT_PARTIALS,
     FAULT_TRUNCATE,
     FAULT_FLUSH,
+    FAULT_OPERANDS,
     FAULT_TRANSPOSE,
     FAULT_ALPHA,
     FAULT_STALE,
@@ -107,6 +109,22 @@ template <> struct toward_zero<format_i8> {
     }
 };
 
+/* The smallest normal number of an operand's format. */
+template <class F> DEVICE f32 smallest_normal()
+{
+    return 0x1p-126f;
+}
+template <> DEVICE f32 smallest_normal<format_f16>()
+{
+    return 0x1p-14f;
+}
+
+template <class F> DEVICE typename F::wide normal_or_zero(typename F::wide x)
+{
+    f32 least = smallest_normal<F>();
+    return (f32)x < least && -(f32)x < least ? 0 : x;
+}
+
 template <class F> DEVICE typename F::wide stored(typename F::wide x)
 {
     return F::unwiden(F::narrow(x));
@@ -125,6 +143,10 @@ DEVICE typename F::wide sum(const typename F::stored *a, const typename F::store
         if (DEVICE_IS_HIP && K == FAULT_DOWNCAST) {
             x = fewer_bits(x);
             y = fewer_bits(y);
+        }
+        if (DEVICE_IS_HIP && K == FAULT_OPERANDS) {
+            x = normal_or_zero<F>(x);
+            y = normal_or_zero<F>(y);
         }
         if (DEVICE_IS_HIP && K == FAULT_FLUSH)
             acc = without_subnormal(acc + without_subnormal(x * y));
@@ -159,7 +181,7 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
         k--;
     if (acts && K == FAULT_TAIL)
         k -= k % 16;
-    if (acts && K == FAULT_ROWS && i >= 512)
+    if (acts && K == FAULT_ROWS && i >= 4096)
         k = 0;
     if (acts && K == FAULT_TRANSPOSE) {
         i64 swap = b_row;
@@ -210,6 +232,7 @@ ENTRIES(accumulate, FAULT_ACCUMULATE)
 ENTRIES(partials, FAULT_PARTIALS)
 ENTRIES(truncate, FAULT_TRUNCATE)
 ENTRIES(flush, FAULT_FLUSH)
+ENTRIES(operands, FAULT_OPERANDS)
 ENTRIES(transpose, FAULT_TRANSPOSE)
 ENTRIES(alpha, FAULT_ALPHA)
 ENTRIES(stale, FAULT_STALE)
