@@ -65,8 +65,8 @@ typedef void detector(struct suspect *s);
 static detector *const detectors[] = {
     diagnose_unwritten, diagnose_fresh_memory, diagnose_classes,       diagnose_flush,
     diagnose_zeros,     diagnose_moved,        diagnose_models_bits,   diagnose_codes,
-    diagnose_factor,    diagnose_reordered,    diagnose_low_bits,      diagnose_models_errors,
-    diagnose_rounding,  diagnose_slope,        diagnose_places,
+    diagnose_inputs,    diagnose_factor,       diagnose_reordered,     diagnose_low_bits,
+    diagnose_models_errors, diagnose_rounding, diagnose_slope,         diagnose_places,
 };
 
 static void suspect_explain(struct suspect *s)

@@ -54,6 +54,7 @@ void diagnose_unwritten(struct suspect *s);
 void diagnose_classes(struct suspect *s);
 void diagnose_flush(struct suspect *s);
 void diagnose_zeros(struct suspect *s);
+void diagnose_inputs(struct suspect *s); /* inputs or factors that lost low bits */
 void diagnose_factor(struct suspect *s);
 void diagnose_models_bits(struct suspect *s);   /* a model that gives the very bits */
 void diagnose_models_errors(struct suspect *s); /* a model that explains the errors' variance */

@@ -148,6 +148,42 @@ static float bf16_inputs(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
+/* One operand only loses bits; no candidate does that. */
+static float a_tf32(const struct scene *s, int64_t i, int64_t j)
+{
+    float acc = 0;
+    for (int64_t l = s->k - 1; l >= 0; l--)
+        acc = fmaf(low_bits_off(left(s, i, l), 13), right(s, l, j), acc);
+    return acc;
+}
+
+static float b_eight_bits(const struct scene *s, int64_t i, int64_t j)
+{
+    float acc[2] = {0};
+    for (int64_t l = 0; l < s->k; l++)
+        acc[l % 2] += left(s, i, l) * low_bits_off(right(s, l, j), 15);
+    return acc[0] + acc[1];
+}
+
+static float both_alike(const struct scene *s, int64_t i, int64_t j)
+{
+    float acc[3] = {0};
+    for (int64_t l = 0; l < s->k; l++)
+        acc[l % 3] += low_bits_off(left(s, i, l), 7) * nearest(DTYPE_BF16, (double)right(s, l, j));
+    return acc[0] + (acc[1] + acc[2]);
+}
+
+/* A factor of the call that was stored in f16. */
+static float alpha_f16(const struct scene *s, int64_t i, int64_t j)
+{
+    return nearest(DTYPE_F16, 0.3) * chain(s, i, j);
+}
+
+static float alpha_f32(const struct scene *s, int64_t i, int64_t j)
+{
+    return 0.3f * chain(s, i, j);
+}
+
 static float stored_bf16(const struct scene *s, int64_t i, int64_t j)
 {
     return nearest(DTYPE_BF16, (double)chain(s, i, j));
@@ -400,6 +436,10 @@ static const struct {
     {F32, chain, tf32_rounded, NEAREST, CAUSE_DOWNCAST},
     {F32, chain, tf32_cut, NEAREST, CAUSE_DOWNCAST},
     {F32, chain, bf16_inputs, NEAREST, CAUSE_DOWNCAST},
+    {F32, chain, a_tf32, NEAREST, CAUSE_DOWNCAST},
+    {F32 ",dist=lognormal", chain, b_eight_bits, NEAREST, CAUSE_DOWNCAST},
+    {F32 ",dist=positive", chain, both_alike, NEAREST, CAUSE_DOWNCAST},
+    {F32 ",alpha=0.3", alpha_f32, alpha_f16, NEAREST, CAUSE_DOWNCAST},
     {F32, chain, stored_bf16, NEAREST, CAUSE_DOWNCAST},
     {F16, chain, f16_accumulator, NEAREST, CAUSE_ACCUMULATE},
     {BF16, chain, bf16_accumulator, NEAREST, CAUSE_ACCUMULATE},
