@@ -150,9 +150,10 @@ static void input_try(struct losses *w, int tensor, struct loss *best, double *v
     if (!(made > 0) || !(seen > 0))
         return;
     int about = l.bits + (int)lround(fmax(-60, fmin(60, log2(made / seen))));
-    for (int cut = 0; cut < 2; cut++)
-        for (int bits = about - 1; bits <= about + 2; bits++)
-            loss_try(w, (struct loss){tensor, -1, bits, cut}, most, best, variance);
+    for (int more = 0; more < 4 && *variance < 0.95; more++) { /* cutting errs twice as much */
+        bool cut = more >= 2;
+        loss_try(w, (struct loss){tensor, -1, about + more - cut, cut}, most, best, variance);
+    }
 }
 
 /* One factor fits any factor more or less: the rounded one must leave no more than the best. */
