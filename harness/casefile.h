@@ -105,6 +105,10 @@ struct casefile_side {
     const char *option[CASEFILE_ITEMS_MAX];
 };
 
+/* How explain has a case compiled otherwise: without what `options` says for this side, or from
+ * the other side's source. */
+enum casefile_change { CASEFILE_NO_OPTIONS, CASEFILE_OTHER_SOURCE, CASEFILE_CHANGES };
+
 struct casefile {
     struct casefile *next; /* of struct casefiles */
     char path[256], folder[256]; /* folder: "" or with its '/' */
@@ -113,6 +117,7 @@ struct casefile {
     struct yamltree tree;
     struct family family;
     struct variant variants[2];
+    struct variant changed[CASEFILE_CHANGES]; /* of no list: a case_id may be given one */
     struct param params[CASE_PARAM_MAX + 1];
     const char *words[CASE_PARAM_MAX][CASEFILE_WORDS_MAX + 1];
     bool f64[CASE_PARAM_MAX]; /* a REAL that is not rounded to f32 */

@@ -193,6 +193,10 @@ static enum err names_read(struct casefile *f, struct errinfo *e)
         TRY(casefile_want(f, summary, YAML_TEXT, "the summary", e));
     family->summary = summary ? summary->text : "";
     f->variants[0] = (struct variant){.name = family->name, .summary = family->summary, .source = ""};
+    for (int i = 0; i < CASEFILE_CHANGES; i++) {
+        f->changed[i] = f->variants[0];
+        f->changed[i].source = i == CASEFILE_NO_OPTIONS ? "options=off" : "source=other";
+    }
     *family = (struct family){.name = family->name,
                               .summary = family->summary,
                               .path = f->path,

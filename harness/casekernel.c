@@ -49,9 +49,29 @@ static enum err options_make(const struct casefile *f, const struct case_id *id,
         TRY(option_add(f, options, "%s%s", flag, f->include[i], e));
     }
     TRY(option_add(f, options, "-I%s%s", absolute(f, ""), "", e));
-    for (int i = 0; i < s->n_option; i++)
+    bool own = id->variant != &f->changed[CASEFILE_NO_OPTIONS];
+    for (int i = 0; i < s->n_option && own; i++)
         TRY(option_add(f, options, "%s%s", s->option[i], "", e));
     return ERR_OK;
+}
+
+/* The source of another side, where it is another one. */
+static const struct yamlnode *other_source(const struct casefile *f, const struct casefile_side *s)
+{
+    for (int i = 0; i < f->n_side; i++)
+        if (s->source && f->side[i].source && f->side[i].source != s->source &&
+            strcmp(f->side[i].source->text, s->source->text))
+            return f->side[i].source;
+    return NULL;
+}
+
+bool casekernel_changes(const struct case_id *id, const struct backend *b, enum casefile_change c)
+{
+    const struct casefile *f = id->family->file;
+    const struct casefile_side *s = f ? casefile_side(f, b->name) : NULL;
+    if (!s || f->library || s->binary)
+        return false;
+    return c == CASEFILE_NO_OPTIONS ? s->n_option > 0 : other_source(f, s) != NULL;
 }
 
 enum err casekernel_describe(const struct case_id *id, const struct backend *b,
@@ -67,6 +87,8 @@ enum err casekernel_describe(const struct case_id *id, const struct backend *b,
                        "%.200s has nothing for %s: add source: {%s: FILE} or binary: {%s: FILE}",
                        f->path, b->name, b->name, b->name);
     const struct yamlnode *n = s->binary ? s->binary : s->source;
+    if (id->variant == &f->changed[CASEFILE_OTHER_SOURCE] && other_source(f, s))
+        n = other_source(f, s);
     memset(ret_kernel, 0, sizeof *ret_kernel);
     ret_kernel->binary = s->binary != NULL;
     enum err err = casefile_expand(f, id, n->text, ret_kernel->path, sizeof ret_kernel->path, e);

@@ -29,6 +29,10 @@ struct casekernel_triton {
 enum err casekernel_describe(const struct case_id *id, const struct backend *b,
                              struct casekernel *ret_kernel, struct errinfo *e);
 
+/* Does that change anything on this side? No for binaries, libraries and built-in cases. */
+bool casekernel_changes(const struct case_id *id, const struct backend *b,
+                        enum casefile_change c);
+
 /* The texts for the compiler: the source; as empty headers those of both vendors that their
  * run-time compilers have inside; and cases/device.h unless the source's folder has one of that
  * name. `ret_source->text` is owned by the caller. */

@@ -1,37 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diverge.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { STEPS_MAX = 1000000 };
-
-const char *diverge_meaning(enum diverge_kind k)
-{
-    static const char *const words[] = {
-        [DIVERGE_NOWHERE] = "both store the same",
-        [DIVERGE_CONTRACTION] = "contraction: one side rounds the product before it adds, the "
-                                "other rounds once",
-        [DIVERGE_PRODUCT] = "contraction: of two products each side joins another one with the "
-                            "addition",
-        [DIVERGE_UNIT] =
-            "the same operation on the same operands gives another result: the units "
-            "differ (an approximation, a rounding or flushing)",
-        [DIVERGE_OPERANDS] =
-            "the same operation on other operands: another order, or other terms",
-        [DIVERGE_OPERATION] = "other operations lead to this value",
-        [DIVERGE_MATRIX] =
-            "each vendor's matrix unit adds its products in groups and with cuts of its "
-            "own",
-        [DIVERGE_MEMORY] =
-            "the value was loaded: from another place, or it differs already in memory "
-            "(another thread or an earlier launch made it)",
-        [DIVERGE_UNKNOWN] = "the value was not made by traced arithmetic (integer or bit "
-                            "operations)",
-    };
-    return words[k];
-}
 
 /* --- values ----------------------------------------------------------------------------------
  */
@@ -41,18 +13,7 @@ static uint64_t sign_of(int bits)
     return UINT64_C(1) << (bits - 1);
 }
 
-static double number(uint64_t bits, int width)
-{
-    return dtype_value(width == 64 ? DTYPE_F64 : width == 16 ? DTYPE_F16 : DTYPE_F32, bits);
-}
-
-static void value_print(uint64_t bits, int width, char *text, size_t size)
-{
-    snprintf(text, size, "0x%0*" PRIx64 " (%.9g)", width / 4, bits, number(bits, width));
-}
-
-/* Conversions between widths: how wide an operand of it is. */
-static int operand_bits(const struct op_event *a, const struct op_event *b, int bits)
+int diverge_operand_bits(const struct op_event *a, const struct op_event *b, int bits)
 {
     if (strcmp(a->name, "cvt") || strcmp(b->name, "cvt"))
         return bits;
@@ -60,21 +21,6 @@ static int operand_bits(const struct op_event *a, const struct op_event *b, int 
            : bits == 16                                 ? 32
            : a->operand[0] >> 16 || b->operand[0] >> 16 ? 32
                                                         : 16;
-}
-
-void diverge_print(const struct op_event *x, char *ret_text, size_t size)
-{
-    char value[64];
-    size_t used = (size_t)snprintf(ret_text, size, "%s", x->name);
-    for (int k = 0; k < x->n && used < size; k++) {
-        /* A conversion takes another width than it gives. */
-        int wide = strcmp(x->name, "cvt") ? x->bits : operand_bits(x, x, x->bits);
-        value_print(x->operand[k], wide, value, sizeof value);
-        used += (size_t)snprintf(ret_text + used, size - used, " %s", value);
-    }
-    value_print(x->result, x->bits, value, sizeof value);
-    if (used < size)
-        snprintf(ret_text + used, size - used, " = %s", value);
 }
 
 /* --- operations in one form ------------------------------------------------------------------
@@ -122,20 +68,24 @@ static struct form form_of(const struct optrace *t, int64_t at)
     return f;
 }
 
-/* A product by one moves a value. */
+/* A product by one moves a value, and so does AMD's scaling for a division that needs none. */
 static bool only_moves(const struct op_event *x)
 {
     uint64_t sign = sign_of(x->bits);
+    if (!strcmp(x->name, "div_scale"))
+        return x->result == x->operand[0];
     return !strcmp(x->name, "mul") &&
            (is_one(x->operand[0] & ~sign, x->bits) || is_one(x->operand[1] & ~sign, x->bits));
 }
 
-/* The operation before `before` that made the value, of either sign; -1. */
-static int64_t producer(const struct optrace *t, int64_t before, uint64_t value, int bits)
+static int64_t producer_of(const struct optrace *t, int64_t before, uint64_t value, int bits,
+                           int64_t thread)
 {
     uint64_t sign = sign_of(bits);
     for (int64_t i = before - 1; i >= 0; i--) {
         const struct op_event *x = &t->event[i];
+        if (thread >= 0 ? x->thread != thread : !strcmp(x->name, "load"))
+            continue;
         bool wider = !strcmp(x->name, "load") && x->bits > bits; /* a word with two halves */
         uint64_t mask = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
         if ((x->bits != bits && !wider) || only_moves(x))
@@ -145,6 +95,19 @@ static int64_t producer(const struct optrace *t, int64_t before, uint64_t value,
             return i;
     }
     return -1;
+}
+
+/* The operation before `before` that made the value, of either sign; -1. What a thread has not
+ * made itself it has from another one of its block, through shared memory or from lane to lane.
+ */
+static int64_t producer(const struct optrace *t, int64_t before, uint64_t value, int bits)
+{
+    uint32_t thread = before < t->count ? t->event[before].thread : t->thread;
+    int64_t own = producer_of(t, before, value, bits, thread);
+    if (!t->whole_block || (own >= 0 && strcmp(t->event[own].name, "load")))
+        return own;
+    int64_t other = producer_of(t, before, value, bits, -1);
+    return other >= 0 ? other : own;
 }
 
 /* --- how two operations differ ---------------------------------------------------------------
@@ -230,25 +193,28 @@ static bool is_made(const struct optrace *t, int64_t before, uint64_t value, int
     return at >= 0 && strcmp(t->event[at].name, "load");
 }
 
-/* Back along the operand that both sides have computed, if it is one only. Where what they
- * loaded differs, this operation is the first to meet it. */
+/* Back along the operand that both sides have computed, if it is one only; of functions and
+ * products, whose operands have places of their own, along the first; of sums with several, too,
+ * but for trial (`ret_fork`). Where what they loaded differs, this operation is the first to
+ * meet it. */
 static int computed_operand(const struct optrace *ta, const struct form *a,
-                            const struct optrace *tb, const struct form *b)
+                            const struct optrace *tb, const struct form *b, bool *ret_fork)
 {
-    int which = -1, bits = operand_bits(a->event, b->event, a->event->bits);
+    int first = -1, n = 0, bits = diverge_operand_bits(a->event, b->event, a->event->bits);
     for (int k = 0; k < a->n; k++) {
         if (a->v[k] == b->v[k] || !is_made(ta, a->at, a->v[k], bits) ||
             !is_made(tb, b->at, b->v[k], bits))
             continue;
-        if (which >= 0)
-            return -1;
-        which = k;
+        first = first < 0 ? k : first;
+        n++;
     }
-    return which;
+    *ret_fork = n > 1 && a->kind != FORM_OTHER && a->kind != FORM_MUL;
+    return first;
 }
 
 static struct step same_step(const struct optrace *ta, const struct form *a,
-                             const struct optrace *tb, struct form *b, struct diverge *d)
+                             const struct optrace *tb, struct form *b, struct diverge *d,
+                             bool *ret_fork)
 {
     int unequal = 0;
     align(a, b);
@@ -261,13 +227,26 @@ static struct step same_step(const struct optrace *ta, const struct form *a,
         product_of(ta, a->at, a->v[2], b->v[0], b->v[1], bits) &&
         product_of(tb, b->at, b->v[2], a->v[0], a->v[1], bits))
         return end(d, DIVERGE_PRODUCT);
-    int which = computed_operand(ta, a, tb, b);
+    int which = computed_operand(ta, a, tb, b, ret_fork);
     return which < 0 ? end(d, DIVERGE_OPERANDS)
                      : (struct step){STEP_ON, a->v[which], b->v[which]};
 }
 
+/* Does the operation take the other side's value, and do something more to it? Zero, one and
+ * infinity may be there by chance. */
+static bool goes_on(const struct op_event *x, uint64_t value, int bits)
+{
+    uint64_t sign = sign_of(bits), magnitude = value & ~sign;
+    uint64_t fraction = bits == 64 ? 52 : bits == 16 ? 10 : 23;
+    bool plain = !(magnitude & ((UINT64_C(1) << fraction) - 1));
+    for (int k = 0; k < x->n && !plain && x->bits == bits && strcmp(x->name, "cvt"); k++)
+        if ((x->operand[k] & ~sign) == magnitude)
+            return true;
+    return false;
+}
+
 static struct step step_back(const struct optrace *ta, int64_t *at_a, const struct optrace *tb,
-                             int64_t *at_b, struct diverge *d)
+                             int64_t *at_b, struct diverge *d, bool *ret_fork)
 {
     int64_t a = producer(ta, *at_a, d->value_a, d->bits),
             b = producer(tb, *at_b, d->value_b, d->bits);
@@ -281,8 +260,11 @@ static struct step step_back(const struct optrace *ta, int64_t *at_a, const stru
         return end(d, DIVERGE_MEMORY);
     struct form fa = form_of(ta, a), fb = form_of(tb, b);
     bool sums = fa.kind != FORM_OTHER && fb.kind != FORM_OTHER;
+    d->more_on_a = goes_on(d->a, d->value_b, d->bits);
+    if (d->more_on_a != goes_on(d->b, d->value_a, d->bits))
+        return end(d, DIVERGE_MORE);
     if (fa.kind == fb.kind && fa.n == fb.n && (sums || !strcmp(d->a->name, d->b->name)))
-        return fa.n ? same_step(ta, &fa, tb, &fb, d) : end(d, DIVERGE_MATRIX);
+        return fa.n ? same_step(ta, &fa, tb, &fb, d, ret_fork) : end(d, DIVERGE_MATRIX);
     if (sums && fa.kind != FORM_MUL && fb.kind != FORM_MUL)
         return fused_step(ta, &fa, tb, &fb, d);
     return end(d, DIVERGE_OPERATION);
@@ -297,13 +279,21 @@ void diverge_find(const struct optrace *a, const struct optrace *b, struct diver
         return;
     }
     struct step s = {STEP_ON, a->value, b->value};
+    struct diverge fork = {.kind = DIVERGE_NOWHERE};
     while (s.what == STEP_ON && d.steps < STEPS_MAX) {
+        bool forks = false;
         d.value_a = s.a;
         d.value_b = s.b;
-        s = step_back(a, &at_a, b, &at_b, &d);
-        if (s.what == STEP_ON)
-            d.bits = operand_bits(d.a, d.b, d.bits);
+        s = step_back(a, &at_a, b, &at_b, &d, &forks);
         d.steps++;
+        if (s.what == STEP_ON && forks && fork.kind == DIVERGE_NOWHERE) {
+            fork = d;
+            fork.kind = DIVERGE_OPERANDS;
+        }
+        if (s.what == STEP_ON)
+            d.bits = diverge_operand_bits(d.a, d.b, d.bits);
     }
-    *ret_diverge = d;
+    bool certain = d.kind == DIVERGE_UNIT || d.kind == DIVERGE_CONTRACTION ||
+                   d.kind == DIVERGE_PRODUCT || d.kind == DIVERGE_MATRIX;
+    *ret_diverge = fork.kind == DIVERGE_NOWHERE || certain ? d : fork;
 }

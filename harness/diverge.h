@@ -17,6 +17,7 @@ enum diverge_kind {
     DIVERGE_PRODUCT,     /* of two products each fuses another one */
     DIVERGE_UNIT,        /* the same operation on the same operands, another result */
     DIVERGE_OPERANDS,  /* the same operation on other operands: another order or other terms */
+    DIVERGE_MORE,      /* one side does one operation more to the value that the other has */
     DIVERGE_OPERATION, /* other operations */
     DIVERGE_MATRIX,    /* matrix instructions of each vendor */
     DIVERGE_MEMORY,    /* a value that was loaded: made by another thread or launch */
@@ -29,6 +30,7 @@ struct diverge {
     const struct op_event *a, *b;   /* those that part; NULL: none */
     const struct op_event *product; /* CONTRACTION: the rounded product */
     bool product_on_a;
+    bool more_on_a; /* MORE */
     uint64_t value_a, value_b; /* what differs */
     int bits;
 };
@@ -36,10 +38,8 @@ struct diverge {
 void diverge_find(const struct optrace *a, const struct optrace *b,
                   struct diverge *ret_diverge);
 
-/* "fma 0x3f800000 (1) 0x40000000 (2) 0x40400000 (3) = 0x40a00000 (5)" */
-void diverge_print(const struct op_event *x, char *ret_text, size_t size);
-
-/* The sentence that says it. */
-const char *diverge_meaning(enum diverge_kind k);
+/* How wide the operands of these two are, whose results have `bits`: conversions take another
+ * width than they give. */
+int diverge_operand_bits(const struct op_event *a, const struct op_event *b, int bits);
 
 #endif

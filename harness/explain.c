@@ -10,10 +10,9 @@ void explain_sides(struct explain *x)
 {
     x->best = -1;
     for (int s = 0; s < EXPLAIN_SIDES; s++) {
-        bool simulated = x->device[s].kind == DEVICE_CHOICE_SIMULATED;
         device_print(&x->device[s], x->side[s].name);
-        x->side[s].n_plain = lowering_list(x->id, simulated, false, x->side[s].list);
-        x->side[s].n = lowering_list(x->id, simulated, true, x->side[s].list);
+        x->side[s].n_plain = lowering_list(x->id, &x->device[s], false, x->side[s].list);
+        x->side[s].n = lowering_list(x->id, &x->device[s], true, x->side[s].list);
     }
 }
 
@@ -35,7 +34,27 @@ static enum err run_side(struct explain *x, int side, uint32_t set,
     t.device = &x->device[side];
     t.codes = &x->codes;
     *ret_possible = lowering_apply(x->side[side].list, x->side[side].n, set, &id, &t);
-    return *ret_possible ? trial_run(&t, &id, ret_result, e) : ERR_OK;
+    if (!*ret_possible)
+        return ERR_OK;
+    x->runs++;
+    return trial_run(&t, &id, ret_result, e);
+}
+
+/* A set of the first side's switches in the second's words; false where that lacks one. */
+static bool translate(const struct explain *x, uint32_t set, uint32_t *ret_set)
+{
+    *ret_set = 0;
+    for (int i = 0; i < x->side[0].n; i++) {
+        int found = -1;
+        for (int k = 0; k < x->side[1].n && set >> i & 1; k++)
+            if (!strcmp(x->side[0].list[i].word, x->side[1].list[k].word))
+                found = k;
+        if (found >= 0)
+            *ret_set |= UINT32_C(1) << found;
+        else if (set >> i & 1)
+            return false;
+    }
+    return true;
 }
 
 static bool same_bits(const struct tensor *a, const struct tensor *b, int64_t i)
@@ -75,9 +94,12 @@ enum err explain_change(struct explain *x, int side, uint32_t set, struct findin
 {
     struct worker_result r[EXPLAIN_SIDES] = {0};
     enum err err = ERR_OK;
+    uint32_t of[EXPLAIN_SIDES] = {side == 1 ? 0 : set, side == 1 ? set : 0};
+    if (side == EXPLAIN_SIDES && !translate(x, set, &of[1]))
+        return err_set(e, ERR_USAGE, "%s has not all of these changes", x->side[1].name);
     for (int s = 0; s < EXPLAIN_SIDES && !err; s++) {
         bool possible;
-        err = run_side(x, s, s == side || side == EXPLAIN_SIDES ? set : 0, &r[s], &possible, e);
+        err = run_side(x, s, of[s], &r[s], &possible, e);
         if (!err && !possible)
             err = err_set(e, ERR_USAGE, "these changes contradict each other");
     }
@@ -91,7 +113,7 @@ enum err explain_change(struct explain *x, int side, uint32_t set, struct findin
 /* --- one trial -------------------------------------------------------------------------------
  */
 
-static struct explain_trial *trial_find(struct explain *x, int side, uint32_t set)
+static const struct explain_trial *trial_find(const struct explain *x, int side, uint32_t set)
 {
     for (int i = 0; i < x->n_trial; i++)
         if (x->trial_of[i].side == side && x->trial_of[i].set == set)
@@ -106,6 +128,7 @@ static enum err trial_measure(struct explain *x, struct explain_trial *t,
     const struct worker_result *a = t->side ? &x->side[0].base : changed;
     const struct worker_result *b = t->side ? changed : &x->side[1].base;
     t->status = changed->c.status;
+    snprintf(t->code, sizeof t->code, "%s", changed->c.code_digest);
     if (t->status) {
         snprintf(t->reason, sizeof t->reason, "%.599s", changed->c.reason);
         return ERR_OK;
@@ -124,7 +147,7 @@ static enum err trial_measure(struct explain *x, struct explain_trial *t,
 
 /* NULL in *ret_trial: the set contradicts itself, or there have been too many. */
 static enum err trial_do(struct explain *x, int side, uint32_t set,
-                         struct explain_trial **ret_trial, struct errinfo *e)
+                         const struct explain_trial **ret_trial, struct errinfo *e)
 {
     *ret_trial = trial_find(x, side, set);
     if (*ret_trial || x->n_trial == EXPLAIN_TRIALS_MAX)
@@ -170,7 +193,7 @@ static enum err test_set(void *context, uint32_t set, enum delta_answer *ret_ans
 {
     struct effective *f = context;
     uint32_t whole = 0;
-    struct explain_trial *t;
+    const struct explain_trial *t;
     for (int i = 0; i < f->n; i++)
         if (set >> i & 1)
             whole |= UINT32_C(1) << f->of[i];
@@ -183,7 +206,7 @@ static enum err test_set(void *context, uint32_t set, enum delta_answer *ret_ans
 
 static enum err try_singles(struct explain *x, int side, int from, int to, struct errinfo *e)
 {
-    struct explain_trial *t;
+    const struct explain_trial *t;
     for (int i = from; i < to; i++)
         TRY(trial_do(x, side, UINT32_C(1) << i, &t, e));
     return ERR_OK;
@@ -194,13 +217,27 @@ static int set_size(uint32_t set)
     return __builtin_popcount(set);
 }
 
+/* The switches of which the compiler makes the same code are one. */
+static bool is_twin(const struct explain *x, int side, const struct effective *f, int i)
+{
+    const struct explain_trial *t = trial_find(x, side, UINT32_C(1) << i);
+    for (int k = 0; k < f->n; k++) {
+        const struct explain_trial *u = trial_find(x, side, UINT32_C(1) << f->of[k]);
+        if (x->side[side].list[i].kind == LOWERING_MODE &&
+            x->side[side].list[f->of[k]].kind == LOWERING_MODE && t->code[0] &&
+            !strcmp(t->code, u->code))
+            return true;
+    }
+    return false;
+}
+
 /* The smallest set on one side; takes its place as the best if it is smaller. */
 static enum err search_side(struct explain *x, int side, enum goal goal, struct errinfo *e)
 {
     struct effective f = {.x = x, .side = side, .goal = goal};
     for (int i = 0; i < x->side[side].n_plain; i++) {
         const struct explain_trial *t = trial_find(x, side, UINT32_C(1) << i);
-        if (t && !t->status && !t->inert)
+        if (t && !t->status && !t->inert && !is_twin(x, side, &f, i))
             f.of[f.n++] = i;
     }
     uint32_t set = 0, whole = 0;
@@ -219,7 +256,7 @@ static enum err search_variants(struct explain *x, enum goal goal, struct errinf
 {
     for (int s = EXPLAIN_SIDES - 1; s >= 0 && x->best < 0; s--)
         for (int i = x->side[s].n_plain; i < x->side[s].n && x->best < 0; i++) {
-            struct explain_trial *t;
+            const struct explain_trial *t;
             TRY(trial_do(x, s, UINT32_C(1) << i, &t, e));
             if (t && reaches(x, t, goal))
                 x->best = (int)(t - x->trial_of);
@@ -230,10 +267,12 @@ static enum err search_variants(struct explain *x, enum goal goal, struct errinf
 /* A switch that both sides have and that changes bits on one of them, thrown on both. */
 static enum err search_both(struct explain *x, struct errinfo *e)
 {
-    int n = x->side[0].n_plain < x->side[1].n_plain ? x->side[0].n_plain : x->side[1].n_plain;
-    for (int i = 0; i < n && x->best < 0 && x->n_trial < EXPLAIN_TRIALS_MAX; i++) {
+    for (int i = 0; i < x->side[0].n_plain && x->best < 0 && x->n_trial < EXPLAIN_TRIALS_MAX;
+         i++) {
+        uint32_t other;
+        bool there = translate(x, UINT32_C(1) << i, &other);
         const struct explain_trial *a = trial_find(x, 0, UINT32_C(1) << i);
-        const struct explain_trial *b = trial_find(x, 1, UINT32_C(1) << i);
+        const struct explain_trial *b = there ? trial_find(x, 1, other) : NULL;
         if (!a || !b || a->status || b->status || (a->inert && b->inert))
             continue;
         struct finding f;
@@ -310,67 +349,5 @@ enum err explain_search(struct explain *x, struct errinfo *e)
     TRY(search_goal(x, GOAL_EQUAL, e));
     if (x->best < 0 && x->finding.verdict > VERDICT_EQUIVALENT)
         TRY(search_goal(x, GOAL_VERDICT, e));
-    return ERR_OK;
-}
-
-/* --- where they part -------------------------------------------------------------------------
- */
-
-void explain_place_release(struct explain_place *p)
-{
-    for (int s = 0; s < EXPLAIN_SIDES; s++)
-        optrace_release(&p->trace[s]);
-    memset(p, 0, sizeof *p);
-}
-
-/* The worst element that differs, of the output that decides the verdict. */
-static bool choose_element(const struct explain *x, struct explain_place *p)
-{
-    for (int i = 0; i < x->finding.n_out; i++) {
-        const struct finding_out *o = &x->finding.out[i];
-        if (o->stats.pair.first_index >= 0 && (!p->out || o->verdict > p->out->verdict))
-            p->out = o;
-    }
-    if (!p->out)
-        return false;
-    bool differs = p->out->worst.shown && p->out->worst.a != p->out->worst.b;
-    p->element = differs ? p->out->worst.index : p->out->stats.pair.first_index;
-    return true;
-}
-
-static int output_place(const struct explain *x, const char *name)
-{
-    struct case_plan plan;
-    struct errinfo e;
-    if (x->id->family->plan(x->id, &plan, &e))
-        return -1;
-    for (int i = 0; i < plan.n_tensor; i++)
-        if (!strcmp(plan.tensor[i].name, name))
-            return i;
-    return -1;
-}
-
-enum err explain_place(struct explain *x, struct explain_place *ret_place, struct errinfo *e)
-{
-    struct explain_place p = {0};
-    p.found = choose_element(x, &p);
-    int output = p.found ? output_place(x, p.out->name) : -1;
-    for (int s = 0; s < EXPLAIN_SIDES && p.found; s++) {
-        struct trial t = x->trial;
-        char reason[300];
-        t.device = &x->device[s];
-        t.codes = &x->codes;
-        enum err err = optrace_take(&t, x->id, output, p.element, &p.trace[s], &p.found, reason,
-                                    sizeof reason, e);
-        if (err) {
-            explain_place_release(&p);
-            return err;
-        }
-        if (!p.found)
-            snprintf(p.reason, sizeof p.reason, "%s: %s", x->side[s].name, reason);
-    }
-    if (p.found)
-        diverge_find(&p.trace[0], &p.trace[1], &p.diverge);
-    *ret_place = p;
     return ERR_OK;
 }

@@ -3,7 +3,6 @@
 #define GPUPARITY_EXPLAIN_H
 
 #include "compare.h"
-#include "diverge.h"
 #include "lowering.h"
 
 /* What would have to be changed on one side for the sides to agree? Switches are thrown one by
@@ -27,6 +26,7 @@ struct explain_trial {
     uint32_t set;
     enum record_status status;
     char reason[600];  /* why it could not be tried */
+    char code[33];     /* digest of the code that ran */
     bool inert;        /* the side's bits stay as they were */
     int64_t differing; /* elements in which the sides then differ */
     enum verdict verdict;
@@ -52,6 +52,7 @@ struct explain {
     int64_t differing;      /* of the unchanged sides */
     int unstable;           /* EXPLAIN_UNSTABLE: which side */
     int64_t unstable_count; /* elements that then differ */
+    int runs; /* of one side */
     int n_trial;
     struct explain_trial trial_of[EXPLAIN_TRIALS_MAX];
     int best; /* index of the trial that explains; -1 */
@@ -59,20 +60,6 @@ struct explain {
 
 /* `x` has id, device, trial and threads; the rest is filled. */
 enum err explain_search(struct explain *x, struct errinfo *e);
-
-/* Where the unchanged sides part, operation by operation: of one element that differs. */
-struct explain_place {
-    bool found;
-    char reason[400]; /* why not */
-    const struct finding_out *out;
-    int64_t element;
-    struct optrace trace[EXPLAIN_SIDES]; /* owned */
-    struct diverge diverge;              /* points into the traces */
-};
-
-/* After explain_search, where both devices are simulated. */
-enum err explain_place(struct explain *x, struct explain_place *ret_place, struct errinfo *e);
-void explain_place_release(struct explain_place *p); /* accepts a zeroed struct */
 
 /* One change alone, on one side: what check would say of it. The finding is the caller's. */
 enum err explain_change(struct explain *x, int side, uint32_t set, struct finding *ret_finding,

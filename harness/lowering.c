@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "casekernel.h"
+
 static const struct {
     const char *word, *what;
     bool on;
@@ -30,6 +32,36 @@ static const struct {
 static bool *mode_field(struct case_mode *m, int row)
 {
     return (bool *)((char *)m + modes[row].offset);
+}
+
+const char *lowering_fixed(const struct case_id *id, const struct backend *b)
+{
+    const struct casefile *f = id->family->file;
+    const struct casefile_side *s = f ? casefile_side(f, b->name) : NULL;
+    return !f                  ? NULL
+           : f->library        ? "a library"
+           : s && s->binary    ? "a binary"
+                               : NULL;
+}
+
+/* One side's binary keeps the whole case in its only mode. */
+static bool any_fixed(const struct case_id *id)
+{
+    bool fixed = false;
+    for (int i = 0; backends[i]; i++)
+        fixed |= lowering_fixed(id, backends[i]) != NULL;
+    return fixed;
+}
+
+static void list_change(const struct case_id *id, const struct backend *b, enum casefile_change c,
+                        const char *what, struct lowering *list, int *n)
+{
+    if (!casekernel_changes(id, b, c))
+        return;
+    const struct variant *v = &id->family->file->changed[c];
+    struct lowering *l = &list[(*n)++];
+    *l = (struct lowering){.kind = LOWERING_VARIANT, .what = what, .variant = v};
+    snprintf(l->word, sizeof l->word, "%.60s", v->source);
 }
 
 static void list_modes(const struct case_id *id, struct lowering *list, int *n)
@@ -87,15 +119,21 @@ static void list_variants(const struct case_id *id, struct lowering *list, int *
     }
 }
 
-int lowering_list(const struct case_id *id, bool simulated, bool variants,
+int lowering_list(const struct case_id *id, const struct device_choice *device, bool variants,
                   struct lowering ret_list[DELTA_SWITCHES_MAX])
 {
+    const struct backend *b = device->backend;
     int n = 0;
-    list_modes(id, ret_list, &n);
-    if (simulated)
+    if (!any_fixed(id))
+        list_modes(id, ret_list, &n);
+    list_change(id, b, CASEFILE_NO_OPTIONS, "the options that the case file gives its compiler",
+                ret_list, &n);
+    if (device->kind == DEVICE_CHOICE_SIMULATED)
         list_simulated(ret_list, &n);
     if (variants)
         list_variants(id, ret_list, &n);
+    if (variants)
+        list_change(id, b, CASEFILE_OTHER_SOURCE, "the source itself", ret_list, &n);
     return n;
 }
 

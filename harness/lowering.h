@@ -6,8 +6,9 @@
 #include "delta.h"
 #include "trial.h"
 
-/* Switches of one side: compiler modes, the simulators' own, and other kernels of the same
- * family. Each is a word: "contract=off", "fuse=off", "variant=splitk". */
+/* Switches of one side: compiler modes, a case file's own options, the simulators' own, and
+ * other kernels: of the same family, or the other side's of a case file. Each is a word:
+ * "contract=off", "options=off", "fuse=off", "variant=splitk", "source=other". */
 
 enum lowering_kind { LOWERING_MODE, LOWERING_SIMULATED, LOWERING_VARIANT };
 
@@ -19,11 +20,15 @@ struct lowering {
     const struct variant *variant;
 };
 
-/* The switches that could make a difference for this case: every mode turned round, those of
- * simulated devices if it is one, and, with `variants`, the family's other kernels that compute
- * the same outputs. At most DELTA_SWITCHES_MAX. */
-int lowering_list(const struct case_id *id, bool simulated, bool variants,
+/* The switches that could make a difference for this case on this device: every mode turned
+ * round unless its code cannot be compiled otherwise, a case file's options, those of simulated
+ * devices if it is one, and, with `variants`, the other kernels that compute the same outputs.
+ * At most DELTA_SWITCHES_MAX. */
+int lowering_list(const struct case_id *id, const struct device_choice *device, bool variants,
                   struct lowering ret_list[DELTA_SWITCHES_MAX]);
+
+/* Why compilers cannot be asked for this side: "a binary" or "a library"; NULL where they can. */
+const char *lowering_fixed(const struct case_id *id, const struct backend *b);
 
 /* Throws the switches of `set`: changes the id to run and the worker's environment. False when
  * two of them contradict each other. */

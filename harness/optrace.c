@@ -8,6 +8,9 @@
 
 void optrace_release(struct optrace *t)
 {
+    for (int64_t i = 0; i < t->n_place; i++)
+        free(t->place[i]);
+    free(t->place);
     free(t->event);
     memset(t, 0, sizeof *t);
 }
@@ -73,6 +76,25 @@ static struct op_event *event_add(struct optrace *t)
     return x;
 }
 
+/* Lanes of one instruction come one after the other. */
+static const char *place_keep(struct optrace *t, const char *text)
+{
+    if (t->n_place && !strcmp(t->place[t->n_place - 1], text))
+        return t->place[t->n_place - 1];
+    if (t->n_place == t->place_room) {
+        int64_t room = t->place_room ? 2 * t->place_room : 256;
+        char **more = realloc(t->place, (size_t)room * sizeof *more);
+        if (!more)
+            return "";
+        t->place = more;
+        t->place_room = room;
+    }
+    char *copy = strdup(text);
+    if (copy)
+        t->place[t->n_place++] = copy;
+    return copy ? copy : "";
+}
+
 /* Signs and copies are looked through: see diverge. */
 static bool only_moves(const char *name)
 {
@@ -95,7 +117,7 @@ static void operands_order(struct op_event *x, const char *own)
     }
 }
 
-static void take_op(struct optrace *t, const char *line)
+static void take_op(struct optrace *t, const char *line, uint32_t thread)
 {
     char name[64], operand[3][24];
     int bits, used = 0;
@@ -108,15 +130,16 @@ static void take_op(struct optrace *t, const char *line)
     if (!x)
         return;
     common_name(name, x->name);
+    x->thread = thread;
     x->bits = bits;
     x->result = result;
     for (; x->n < 3 && operand[x->n][0] != '-'; x->n++)
         x->operand[x->n] = strtoull(operand[x->n], NULL, 16);
     operands_order(x, name);
-    snprintf(x->place, sizeof x->place, "%.219s", line + used);
+    x->place = place_keep(t, line + used);
 }
 
-static void take_load(struct optrace *t, const char *line)
+static void take_load(struct optrace *t, const char *line, uint32_t thread)
 {
     int bits, used = 0;
     uint64_t value;
@@ -126,9 +149,10 @@ static void take_load(struct optrace *t, const char *line)
     if (!x)
         return;
     snprintf(x->name, sizeof x->name, "load");
+    x->thread = thread;
     x->bits = bits;
     x->result = value;
-    snprintf(x->place, sizeof x->place, "%.219s", line + used);
+    x->place = place_keep(t, line + used);
 }
 
 bool optrace_read(FILE *f, int launch, struct optrace *ret_trace)
@@ -136,6 +160,7 @@ bool optrace_read(FILE *f, int launch, struct optrace *ret_trace)
     char line[1024];
     int at = -1;
     int64_t until = -1;
+    uint32_t thread = 0;
     struct optrace t = {0};
     bool found = false;
     while (fgets(line, sizeof line, f)) {
@@ -143,10 +168,12 @@ bool optrace_read(FILE *f, int launch, struct optrace *ret_trace)
         at += !strncmp(line, "launch ", 7);
         if (launch >= 0 && at != launch)
             continue;
+        if (sscanf(line, "thread %" SCNu32, &thread) == 1)
+            t.whole_block = true;
         if (launch >= 0 && !strncmp(line, "op ", 3))
-            take_op(&t, line);
+            take_op(&t, line, thread);
         else if (launch >= 0 && !strncmp(line, "load ", 5))
-            take_load(&t, line);
+            take_load(&t, line, thread);
         else if (sscanf(line,
                         "store %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %d %" SCNx64,
                         &t.block[0], &t.block[1], &t.block[2], &t.thread, &t.bits,
@@ -160,6 +187,8 @@ bool optrace_read(FILE *f, int launch, struct optrace *ret_trace)
         t.count = until;
     else
         optrace_release(&t);
+    for (int64_t i = 0; i < t.count && !t.whole_block; i++)
+        t.event[i].thread = t.thread;
     *ret_trace = t;
     return found;
 }
@@ -202,8 +231,8 @@ static enum err run_and_read(const struct trial *t, const struct case_id *id, co
 }
 
 enum err optrace_take(const struct trial *t, const struct case_id *id, int output,
-                      int64_t element, struct optrace *ret_trace, bool *ret_found,
-                      char *ret_reason, size_t size, struct errinfo *e)
+                      int64_t element, bool whole_block, struct optrace *ret_trace,
+                      bool *ret_found, char *ret_reason, size_t size, struct errinfo *e)
 {
     char path[] = "/tmp/gpuparity-trace-XXXXXX", thread[64];
     struct optrace who = {0};
@@ -215,8 +244,8 @@ enum err optrace_take(const struct trial *t, const struct case_id *id, int outpu
     at.trace = (struct caserun_trace){true, output, element};
     enum err err = run_and_read(&at, id, path, NULL, -1, &who, ret_found, ret_reason, size, e);
     if (!err && *ret_found) {
-        snprintf(thread, sizeof thread, "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32,
-                 who.block[0], who.block[1], who.block[2], who.thread);
+        snprintf(thread, sizeof thread, "%" PRIu32 ",%" PRIu32 ",%" PRIu32 ",%" PRIu32 "%s",
+                 who.block[0], who.block[1], who.block[2], who.thread, whole_block ? "*" : "");
         err = run_and_read(&at, id, path, thread, who.launch, ret_trace, ret_found, ret_reason,
                            size, e);
     }

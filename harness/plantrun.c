@@ -103,7 +103,7 @@ static enum err pair_run(struct plantrun *r, const struct plant *p, struct pair 
     a.device = &r->device[0];
     b.device = &r->device[1];
     if (p->kind == PLANT_CHANGED) {
-        int n = lowering_list(&ret_pair->id, true, true, list);
+        int n = lowering_list(&ret_pair->id, b.device, true, list);
         TRY(lowering_parse(list, n, p->what, &set, e));
         lowering_apply(list, n, set, &id_b, &b);
     }

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "casekernel.h"
+
 enum { TRIAL_TIMEOUT = 300, TRIAL_TICK_MS = 100 };
 
 static void fail(struct worker_result *r, const struct case_id *id, enum record_status status,
@@ -57,13 +59,24 @@ static bool await(struct worker *w, enum worker_event event, double timeout,
 /* --- code that is known already --------------------------------------------------------------
  */
 
+/* A case file's parameters may stand in its defines and in the names of its files. */
+static bool same_kernel(const struct case_id *x, const struct case_id *y, const struct backend *b)
+{
+    struct casekernel kx, ky;
+    if (x->family != y->family || strcmp(x->variant->source, y->variant->source) ||
+        memcmp(&x->mode, &y->mode, sizeof x->mode))
+        return false;
+    return !x->family->file ||
+           (!casekernel_describe(x, b, &kx, NULL) && !casekernel_describe(y, b, &ky, NULL) &&
+            !memcmp(&kx, &ky, sizeof kx));
+}
+
 static const struct code *codes_find(const struct trial_codes *c, const struct trial *t,
                                      const struct case_id *id)
 {
     for (int i = 0; c && i < c->n; i++)
-        if (c->of[i].backend == t->device->backend && c->of[i].family == id->family &&
-            !strcmp(c->of[i].variant->source, id->variant->source) &&
-            !memcmp(&c->of[i].mode, &id->mode, sizeof id->mode))
+        if (c->of[i].backend == t->device->backend &&
+            same_kernel(&c->of[i].id, id, t->device->backend))
             return &c->of[i].code;
     return NULL;
 }
@@ -79,9 +92,7 @@ static void codes_add(struct trial_codes *c, const struct trial *t, const struct
     code->options = strdup(r->c.options);
     snprintf(code->version, sizeof code->version, "%s", r->c.compiler);
     c->of[c->n].backend = t->device->backend;
-    c->of[c->n].family = id->family;
-    c->of[c->n].variant = id->variant;
-    c->of[c->n++].mode = id->mode;
+    c->of[c->n++].id = *id;
     r->code = NULL;
     r->log = NULL;
 }

@@ -13,9 +13,7 @@ struct trial_codes {
     int n;
     struct {
         const struct backend *backend;
-        const struct family *family;
-        const struct variant *variant;
-        struct case_mode mode;
+        struct case_id id;
         struct code code; /* owned */
     } of[TRIAL_CODES_MAX];
 };

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "explain.h"
+#include "divergetext.h"
+#include "explainplace.h"
 
 /* explain: the search for the smallest set against trying all sets, and cases of which it is
  * known by construction what makes the two simulated sides differ. */
@@ -252,6 +253,35 @@ static const struct {
     {HEAD "op mma 32 11 - - - @p\n" STORE("11"),
      HEAD "op v_wmma_f32_16x16x16_f16 32 12 - - - @p\n" STORE("12"), DIVERGE_MATRIX, 1},
     {HEAD STORE("40000000"), HEAD STORE("40400000"), DIVERGE_MEMORY, 1},
+    /* B has A's sum and adds another term to it; then A. */
+    {HEAD "op add_f32 32 3f812345 40000000 40400000 - @p\n" STORE("3f812345"),
+     HEAD "op v_add_f32 32 3f812345 40000000 40400000 - @p\n"
+          "op v_add_f32 32 13 3f812345 3f800001 - @q\n" STORE("13"),
+     DIVERGE_MORE, 1},
+    {HEAD "op add_f32 32 3f812345 40000000 40400000 - @p\n"
+          "op fma_f32 32 13 40400000 3f800001 3f812345 @q\n" STORE("13"),
+     HEAD "op v_add_f32 32 3f812345 40000000 40400000 - @p\n" STORE("3f812345"), DIVERGE_MORE, 1},
+    /* That both go on from one is no sign of that. */
+    {HEAD "op mul_f32 32 3f800000 40000000 3f000000 - @p\n" STORE("3f800000"),
+     HEAD "op v_sqrt_f32 32 13 3f800000 - - @q\n" STORE("13"), DIVERGE_OPERATION, 1},
+    /* Thread 9 has made what thread 5 stores: the same sum, flushed by one side. */
+    {"launch k\nthread 9\nop add_f32 32 11 80000123 00000234 - @p\nthread 5\n"
+     "load 32 11 @l\n" STORE("11"),
+     "launch k\nthread 9\nop v_add_f32 32 0 80000123 00000234 - @p\nthread 5\n"
+     "load 32 0 @l\n" STORE("0"),
+     DIVERGE_UNIT, 1},
+    /* Both terms of a sum differ, and behind the first the units do. */
+    {HEAD "op sqrt_rn_f32 32 11 40000000 - - @p\nop sqrt_rn_f32 32 21 40400000 - - @p\n"
+          "op add_f32 32 31 11 21 - @q\n" STORE("31"),
+     HEAD "op v_sqrt_f32 32 12 40000000 - - @p\nop v_sqrt_f32 32 22 40400000 - - @p\n"
+          "op v_add_f32 32 32 12 22 - @q\n" STORE("32"),
+     DIVERGE_UNIT, 2},
+    /* Or other numbers went in: then the sum is the place. */
+    {HEAD "op add_f32 32 11 40000000 1 - @p\nop add_f32 32 21 40400000 2 - @p\n"
+          "op add_f32 32 31 11 21 - @q\n" STORE("31"),
+     HEAD "op v_add_f32 32 12 40000000 3 - @p\nop v_add_f32 32 22 40400000 4 - @p\n"
+          "op v_add_f32 32 32 12 22 - @q\n" STORE("32"),
+     DIVERGE_OPERANDS, 1},
     {HEAD STORE("77"), HEAD STORE("78"), DIVERGE_UNKNOWN, 1},
 };
 
@@ -263,6 +293,35 @@ START_TEST(where_two_traces_part)
     ck_assert_msg(d.kind == parts[_i].kind && d.steps == parts[_i].steps, "%d: %d after %d", _i,
                   (int)d.kind, (int)d.steps);
     ck_assert_uint_eq(a.thread, 5);
+    optrace_release(&a);
+    optrace_release(&b);
+}
+END_TEST
+
+static const struct {
+    const char *a, *b, *words;
+} sentences[] = {
+    {HEAD "op div_f32 32 11 40a00000 40400000 - @p\n" STORE("11"),
+     HEAD "op v_rcp_f32 32 3eaaaaab 40400000 - - @p\n"
+          "op v_mul_f32 32 12 40a00000 3eaaaaab - @q\n" STORE("12"),
+     "A's comes from a division, B's from a product with a reciprocal"},
+    {HEAD "op ex2_approx_f32 32 40100001 3f900000 - - @p\n"
+          "op mul_f32 32 3f100001 40100001 3e800000 - @q\n" STORE("3f100001"),
+     HEAD "op v_sqrt_f32 32 12 40000000 - - @p\n" STORE("12"),
+     "A's comes from the exp2 unit, scaled by a power of two, B's from a square root"},
+    {HEAD "op add_f32 32 3f812345 40000000 40400000 - @p\n" STORE("3f812345"),
+     HEAD "op v_mul_f32 32 13 3f812345 3f800001 - @q\n" STORE("13"),
+     "B does one operation more: a product on the value that A has already"},
+};
+
+START_TEST(two_operations_are_told_in_words)
+{
+    struct optrace a = trace_of(sentences[_i].a), b = trace_of(sentences[_i].b);
+    struct diverge d;
+    char text[400];
+    diverge_find(&a, &b, &d);
+    divergetext_meaning(&a, &b, &d, text, sizeof text);
+    ck_assert_msg(strstr(text, sentences[_i].words) != NULL, "%s", text);
     optrace_release(&a);
     optrace_release(&b);
 }
@@ -318,6 +377,10 @@ static const struct {
 } places[] = {
     {"norm/rms:dtype=f32,rows=9,d=77,dist=special", "rsqrt", DIVERGE_UNIT},
     {"gemm/mma:dtype=f16,m=64,n=64,k=64", "mma", DIVERGE_MATRIX},
+    /* One side leaves the last term out: the other does one fma more. */
+    {"gemm/fault_drop:dtype=f32,m=33,n=18,k=20", "fma", DIVERGE_MORE},
+    /* Shared memory: the last addition of the block's tree, by another thread or this one. */
+    {"reduce/fault_flush:dtype=f32,rows=9,n=301,dist=subnormal", "add", DIVERGE_OPERANDS},
     {"gemm/fault_transpose:dtype=f32,m=16,n=16,k=16", "fma", DIVERGE_OPERANDS},
     /* Cut inputs: the first product of the sum is another one already. */
     {"gemm/fault_downcast:dtype=f32,m=16,n=16,k=16", "fma", DIVERGE_OPERANDS},
@@ -350,6 +413,8 @@ int main(void)
     tcase_add_test(c, missing_compilers_are_said);
     tcase_add_test(c, one_change_is_judged_alone);
     tcase_add_loop_test(c, where_two_traces_part, 0, (int)(sizeof parts / sizeof *parts));
+    tcase_add_loop_test(c, two_operations_are_told_in_words, 0,
+                        (int)(sizeof sentences / sizeof *sentences));
     tcase_add_test(c, the_operation_is_the_one);
     tcase_add_loop_test(c, planted_operations_are_found, 0,
                         (int)(sizeof places / sizeof *places));

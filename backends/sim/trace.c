@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LINES_MAX = 400000 };
+enum { LINES_MAX = 400000, BLOCK_LINES_MAX = 1000000 };
 
 bool sim_trace_begin(struct sim_trace *t, const char *kernel)
 {
@@ -19,6 +19,10 @@ bool sim_trace_begin(struct sim_trace *t, const char *kernel)
         return false;
     t->of_thread = thread && sscanf(thread, "%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32,
                                     &t->block[0], &t->block[1], &t->block[2], &t->thread) == 4;
+    t->of_block = t->of_thread && thread[strlen(thread) - 1] == '*';
+    t->told = UINT32_MAX;
+    if (t->of_block)
+        t->left = BLOCK_LINES_MAX;
     t->out = fopen(path, "a");
     if (t->out)
         fprintf(t->out, "launch %s\n", kernel);
@@ -40,6 +44,19 @@ bool sim_trace_block(const struct sim_trace *t, const uint32_t id[3])
 static bool line_left(struct sim_trace *t)
 {
     return __atomic_fetch_sub(&t->left, t->left > 0, __ATOMIC_RELAXED) > 0;
+}
+
+uint32_t sim_trace_lanes(const struct sim_trace *t, uint32_t first, uint32_t width)
+{
+    uint32_t all = width < 32 ? (UINT32_C(1) << width) - 1 : UINT32_MAX, lane = t->thread - first;
+    return !t->of_thread ? 0 : t->of_block ? all : lane < width ? UINT32_C(1) << lane : 0;
+}
+
+void sim_trace_thread(struct sim_trace *t, uint32_t thread)
+{
+    if (t->of_block && thread != t->told && line_left(t))
+        fprintf(t->out, "thread %" PRIu32 "\n", thread);
+    t->told = thread;
 }
 
 void sim_trace_store(struct sim_trace *t, const uint32_t id[3], uint32_t thread,

@@ -43,7 +43,33 @@ sed 's/saxpy.cu/planted.cu/' saxpy.case.yaml >planted.case.yaml
 expect 1 'cause: localised corruption (defect, B)' gpuparity check planted.case.yaml:n=1000
 expect 1 'one program for nvcc and hipcc' gpuparity minimize planted.case.yaml:n=100 -o small.cu
 expect 0 '__global__ void saxpy' grep 'extern "C"' small.cu
-expect 1 'B_WRONG' gpuparity explain planted.case.yaml:n=100
+expect 1 'on hip-sim no thread stores it: there is what the memory held before' gpuparity explain planted.case.yaml:n=100
+
+# explain: a side's own options left out, the other side's source, one operation more on a side; the
+# commands it prints say the same.
+sed '/^source/a options: {hip: ["-ffp-contract=off"]}' saxpy.case.yaml >options.case.yaml
+expect 0 'options=off *all bits equal' gpuparity explain options.case.yaml:n=300
+sed -n "s/^show it: gpuparity explain '\([^']*\)'.*/\1/p" said | head -1 >id
+expect 0 'SAME: all' gpuparity explain "$(cat id)" --on cuda-sim,hip-sim --change hip-sim:options=off
+sed 's/alpha \* x\[i\] + y\[i\]/1.0f + (alpha * x[i] + y[i])/' saxpy.cu >more.cu
+sed 's/^source:.*/source: {cuda: saxpy.cu, hip: more.cu}/' saxpy.case.yaml >sources.case.yaml
+expect 0 'The difference comes from the source itself on hip-sim' gpuparity explain sources.case.yaml:n=300
+grep -q 'B does one operation more: a sum on the value that A has already' said
+# What a parameter defines is compiled again when it changes.
+sed 's/int n, float/float/; s/int i/const int n = N; int i/' saxpy.cu | sed '/square/,$d' >defined.cu
+sed -i 's/alpha \* x/(i % 8 == 7 ? 2.0f : 1.0f) * alpha * x/' more.cu
+sed 's/if (i < n)/#ifdef __HIP__\n    if (i % 8 == 7 \&\& i < n)\n        y[n - 1 - i] = 3;\n    else\n#endif\n    if (i < n)/; s/y\[i\] = .*/y[n - 1 - i] = x[i];/' defined.cu >reversed.cu
+cat >reversed.case.yaml <<'X'
+source: reversed.cu
+defines: {N: "{n}"}
+parameters: {n: {standard: 200, range: [1, 100000]}}
+tensors:
+  x: {role: in, dtype: f32, shape: [n]}
+  y: {role: out, dtype: f32, shape: [n]}
+kernels: [{name: saxpy, arguments: [f32 1, x, y], grid: "ceildiv(n, 256)", block: 256}]
+X
+expect 1 'reversed.case.yaml:n=8,' gpuparity minimize reversed.case.yaml -o reversed8.cu
+grep -q '#define N 8' reversed8.cu
 
 # What the case says and the code does not.
 sed 's/, f32 alpha//' saxpy.case.yaml >few.case.yaml

@@ -183,10 +183,11 @@ static void atomic_after(const struct warp *w, const struct inst *i, uint32_t ma
             continue;
         uint64_t at = atomic_address(w, i, lane), now = memory_value(w, at, i->size);
         uint64_t operand[2] = {old[lane], slot_value(w, i->b, i->size == 8 ? 64 : 32, lane)};
-        if (t->of_thread && lane == ours && i->round == WORD_add &&
+        if (ours >> lane & 1 && i->round == WORD_add &&
             ptx_types[i->type].kind == TYPE_KIND_FLOAT) {
             char place[160];
             place_print(w, i, place, sizeof place);
+            sim_trace_thread(t, w->index * WARP_LANES + lane);
             sim_trace_load(t, 8 * i->size, old[lane], place);
             sim_trace_op(t, "atomic_add", 8 * i->size, now, 2, operand, place);
         }
@@ -196,13 +197,13 @@ static void atomic_after(const struct warp *w, const struct inst *i, uint32_t ma
 
 int trace_run(struct warp *w, const struct inst *i, uint32_t mask)
 {
-    const struct sim_trace *t = w->block->launch->trace;
+    struct sim_trace *t = w->block->launch->trace;
     const char *exec = exec_names[i->exec] ? exec_names[i->exec] : "";
-    struct seen s = {0};
-    uint32_t lane = t->thread - w->index * WARP_LANES;
-    bool ours = t->of_thread && lane < WARP_LANES && mask >> lane & 1;
+    struct seen s[WARP_LANES] = {0};
     if (!sim_trace_block(t, w->block->id))
         return i->run(w, i, mask);
+    const uint32_t first = w->index * WARP_LANES;
+    const uint32_t ours = mask & sim_trace_lanes(t, first, WARP_LANES);
     uint64_t old[WARP_LANES];
     bool atomic =
         i->exec == EXEC_atom && (i->space == SPACE_GLOBAL || i->space == SPACE_GENERIC);
@@ -210,19 +211,24 @@ int trace_run(struct warp *w, const struct inst *i, uint32_t mask)
         write_stores(w, i, mask);
     if (atomic)
         atomic_before(w, i, mask, old);
-    if (ours)
-        look_before(w, i, lane, &s);
+    for (uint32_t lane = 0; lane < WARP_LANES; lane++)
+        if (ours >> lane & 1)
+            look_before(w, i, lane, &s[lane]);
     int r = i->run(w, i, mask);
     if (atomic && r == RUN_NEXT)
-        atomic_after(w, i, mask, old, lane);
+        atomic_after(w, i, mask, old, ours);
     bool load = !strncmp(exec, "ld_", 3) || i->exec == EXEC_ldmatrix;
-    if (r != RUN_NEXT || !ours || !(load || s.arithmetic))
-        return r;
-    char place[160];
-    place_print(w, i, place, sizeof place);
-    if (load)
-        write_loads(w, i, lane, place);
-    else
-        write_results(w, i, lane, &s, place);
+    char place[160] = "";
+    for (uint32_t lane = 0; lane < WARP_LANES && r == RUN_NEXT; lane++) {
+        if (!(ours >> lane & 1) || !(load || s[lane].arithmetic))
+            continue;
+        if (!place[0])
+            place_print(w, i, place, sizeof place);
+        sim_trace_thread(t, first + lane);
+        if (load)
+            write_loads(w, i, lane, place);
+        else
+            write_results(w, i, lane, &s[lane], place);
+    }
     return r;
 }

@@ -112,34 +112,51 @@ static void place_of(const struct wave *w, const struct inst *i, char *text, siz
         *c = *c == '\n' || *c == '\t' ? ' ' : *c;
 }
 
+static bool is_load(const struct inst *i)
+{
+    const bool memory =
+        i->encoding == ENC_GLOBAL || i->encoding == ENC_FLAT || i->encoding == ENC_DS;
+    return memory && (i->code->form == FORM_LOAD || i->code->form == FORM_LOAD2);
+}
+
+/* One lane's results of an instruction or a pair. */
+static void write_lane(const struct wave *w, const struct inst *i, const struct inst *second,
+                       unsigned lane, const struct seen seen[2], const char *place)
+{
+    sim_trace_thread(w->block->trace, w->number * WAVE_LANES + lane);
+    if (is_load(i))
+        write_loads(w, i, lane, place);
+    if (is_arithmetic(i))
+        write_results(w, i, lane, &seen[0], place);
+    if (second && is_arithmetic(second))
+        write_results(w, second, lane, &seen[1], place);
+}
+
 int trace_run(struct wave *w, const struct inst *i)
 {
     const struct sim_trace *t = w->block->trace;
-    const unsigned lane = t->thread - w->number * WAVE_LANES;
+    const uint32_t ours =
+        w->s[WAVE_EXEC] & sim_trace_lanes(t, w->number * WAVE_LANES, WAVE_LANES);
     const bool memory = i->encoding == ENC_GLOBAL || i->encoding == ENC_FLAT;
-    const bool ours = t->of_thread && lane < WAVE_LANES && w->s[WAVE_EXEC] >> lane & 1;
-    const bool load = (memory || i->encoding == ENC_DS) &&
-                      (i->code->form == FORM_LOAD || i->code->form == FORM_LOAD2);
-    struct seen x = {0}, y = {0};
-    char place[400];
+    const struct inst *second = i->encoding == ENC_VOPD ? i->pair : NULL;
+    const bool told = ours && (is_load(i) || is_arithmetic(i) || second);
+    struct seen seen[WAVE_LANES][2] = {0};
+    char place[400] = "";
     if (memory && (i->code->form == FORM_STORE || i->code->form == FORM_ATOMIC))
         write_stores(w, i);
-    const struct inst *second = ours && i->encoding == ENC_VOPD ? i->pair : NULL;
-    const bool first = ours && is_arithmetic(i);
-    if (ours && (load || first || second))
+    if (told)
         place_of(w, i, place, sizeof place);
-    if (first)
-        look_before(w, i, lane, &x);
-    if (second)
-        look_before(w, second, lane, &y);
+    for (unsigned lane = 0; lane < WAVE_LANES && told; lane++) {
+        if (!(ours >> lane & 1))
+            continue;
+        if (is_arithmetic(i))
+            look_before(w, i, lane, &seen[lane][0]);
+        if (second)
+            look_before(w, second, lane, &seen[lane][1]);
+    }
     const int event = i->exec(w, i);
-    if (event != WAVE_GOES_ON)
-        return event;
-    if (ours && load)
-        write_loads(w, i, lane, place);
-    if (first)
-        write_results(w, i, lane, &x, place);
-    if (second && is_arithmetic(second))
-        write_results(w, second, lane, &y, place);
+    for (unsigned lane = 0; lane < WAVE_LANES && told && event == WAVE_GOES_ON; lane++)
+        if (ours >> lane & 1)
+            write_lane(w, i, second, lane, seen[lane], place);
     return event;
 }
