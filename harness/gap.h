@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_GAP_H
 #define GPUPARITY_GAP_H
 
+#include "gap_strip.h"
 #include "limit.h"
 #include "tally.h"
 
@@ -11,9 +12,7 @@
  * always. */
 
 enum {
-    GAP_PIECE = 1 << 16, /* elements of a piece at most */
-    GAP_NEAR = 128,      /* distances below have a cell of their own; above, 64 a binade */
-    GAP_BINADE = 64,
+    GAP_PIECE = 1 << 16,                         /* elements of a piece at most */
     GAP_SIDE = GAP_NEAR + (64 - 7) * GAP_BINADE, /* cells of one sign */
     GAP_CELLS = 2 * GAP_SIDE,                    /* distance -1 is cell GAP_SIDE - 1 */
     GAP_PLACES = 1 << 16                         /* differing elements whose places are kept */
@@ -50,9 +49,10 @@ struct gap {
     double worst_absolute, worst_relative; /* relative: 0 unless a limit asks */
     __int128 sum, lowest, highest;         /* of the signed distances b - a */
     struct gap_square square;
-    uint64_t bits[2];   /* all bits that are set somewhere, on each side */
-    uint32_t values[2]; /* the same if the differing elements hold the same values in any order */
-    uint64_t *cell;     /* owned: GAP_CELLS, of the distances */
+    uint64_t bits[2]; /* all bits that are set somewhere, on each side */
+    uint32_t
+        values[2];  /* the same if the differing elements hold the same values in any order */
+    uint64_t *cell; /* owned: GAP_CELLS, of the distances */
     struct gap_element *place; /* owned: GAP_PLACES differing elements */
     int64_t n_place;           /* beyond GAP_PLACES: too many, not all are there */
     struct gap_sample *sample; /* borrowed: where gap_add keeps elements; NULL: nowhere */
@@ -83,8 +83,16 @@ enum err gap_pair(const struct gap *g, struct pair_stats *ret_pair, struct errin
  * counted together, the first of all. LIMIT_BOUND is not looked at. */
 const struct limit_rule *gap_broken(const struct gap *g, const struct limits *l);
 
-/* Cell of a distance, and the distance that stands for a cell. */
-int gap_cell(bool negative, uint64_t magnitude);
+/* Cell of a distance, whose sign is 0 or -1: its first seven bits and how many are behind them.
+ */
+static inline int gap_cell(int sign, uint64_t magnitude)
+{
+    int behind = 57 - __builtin_clzll(magnitude | (GAP_NEAR - 1));
+    int cell = behind * GAP_BINADE + (int)(magnitude >> behind);
+    return GAP_SIDE + (cell ^ sign) - sign;
+}
+
+/* The distance that stands for a cell. */
 double gap_cell_value(int cell);
 
 #endif

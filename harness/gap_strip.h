@@ -8,9 +8,16 @@
 #include "dtype.h"
 
 /* The fast half of gap.h: what a short run of elements comes to without looking at them one by
- * one, in loops that the compiler makes vectors of. Everything here is exact. */
+ * one, in loops that the compiler makes vectors of, for AVX2 as well where the processor has
+ * it. Everything here is exact, so all processors find the same. */
 
-enum { GAP_STRIP = 1024 };
+enum {
+    GAP_STRIP = 1024,
+    GAP_MASK = GAP_STRIP / 64, /* words of a mask: bit i % 64 of word i / 64 is element i */
+    GAP_NEAR = 128, /* distances below have a cell of their own; above, 64 a binade */
+    GAP_BINADE = 64,
+    GAP_CELLS_32 = 2 * (GAP_NEAR + (32 - 7) * GAP_BINADE) /* cells of magnitudes of 32 bits */
+};
 
 /* What the loops need of a format. */
 struct gap_shape {
@@ -18,9 +25,30 @@ struct gap_shape {
     bool is_float, fnuz;
     int width, unused, shift;
     uint64_t mask, limit, sign, flip; /* float: codes below limit are finite */
-    uint64_t normal;                  /* float: the smallest normal number */
-    double scale; /* float: value = code in the place of a double's, times this */
+    uint64_t nan, normal; /* float: the least NaN, if not fnuz; least normal number */
+    double scale;         /* float: value = code in the place of a double's, times this */
+    double step;          /* float: the spacing of numbers from 1 on */
 };
+
+struct gap_shape gap_shape_make(enum dtype d);
+
+/* A first look at a strip. */
+struct gap_look {
+    uint64_t seen[2]; /* bits that are set somewhere */
+    bool odd;         /* some element is not finite */
+    int differ;       /* finite elements whose bits differ */
+    int nan_same;     /* elements with the same NaN; only where some are odd */
+    /* Valid where something differs or is odd: elements whose bits differ, and those that are
+     * not finite. */
+    uint64_t unequal[GAP_MASK], strange[GAP_MASK];
+};
+void gap_strip_look(const struct gap_shape *f, const void *a, const void *b, int n,
+                    struct gap_look *ret_look);
+
+/* Puts the elements of a mask of a strip side by side, and says which they were; returns how
+ * many. */
+int gap_strip_gather(const struct gap_shape *f, const void *a, const void *b,
+                     const uint64_t *mask, int n, void *to_a, void *to_b, int *index);
 
 /* Counts of differing elements, see struct gap. */
 struct gap_marks {
@@ -29,37 +57,34 @@ struct gap_marks {
 
 /* One strip, all of it finite. */
 struct gap_strip {
-    int equal;
-    double absolute; /* the largest |b - a| */
+    double absolute; /* the largest |b - a|, or 0 where it is not above what is `known` */
     struct gap_marks marks;
     uint32_t values[2];
-    int64_t low, high; /* distances */
-    uint64_t far;      /* the largest magnitude */
-    bool near;         /* the distances are in near, else in far */
+    uint64_t up, down,
+        far;   /* the largest distance, the lowest negative one, the larger of them */
+    bool near; /* the magnitudes fit 32 bits */
 };
 
-union gap_distances {
-    int32_t near[GAP_STRIP];
+/* Near ones are modulo 2^32; of others the magnitudes, as unsigned, are in far. Either way
+ * `below` is -1 for a negative one and 0 for others, unless all are below GAP_NEAR. */
+struct gap_distances {
+    int32_t near[GAP_STRIP], below[GAP_STRIP];
     int64_t far[GAP_STRIP];
 };
 
-struct gap_shape gap_shape_make(enum dtype d);
+/* `known`: an absolute distance that is no news; -1: all are. */
+void gap_strip_scan(const struct gap_shape *f, const void *a, const void *b, int n,
+                    double known, struct gap_distances *d, struct gap_strip *s);
 
-/* Adds the bits that are set somewhere; is any element not finite? */
-bool gap_strip_special(const struct gap_shape *f, const void *data, int n, uint64_t *bits);
+/* Near distances into cells from 0 to GAP_CELLS_32 - 1, and their sums. */
+struct gap_cells {
+    uint16_t cell[GAP_STRIP];
+    int64_t sum;
+    unsigned __int128 square;
+};
+void gap_strip_cells(const struct gap_distances *d, int n, struct gap_cells *ret_cells);
 
-/* False when a distance leaves 64 bits; then nothing of `s` holds. `s` is zeroed before. */
-bool gap_strip_scan(const struct gap_shape *f, const void *a, const void *b, int n,
-                    union gap_distances *d, struct gap_strip *s);
-
-/* Parts of it, for strips that are not all finite. */
-void gap_strip_marks(const struct gap_shape *f, uint64_t a, uint64_t b, struct gap_marks *m);
+/* Adds to gap_strip.values, for elements that no scan has seen. */
 void gap_strip_values(const struct gap_shape *f, const void *data, int n, uint32_t *sum);
-
-/* How many elements differ. */
-int gap_strip_count(const struct gap_shape *f, const void *a, const void *b, int n);
-
-/* The first element that differs from `from` on; n if none. */
-int gap_strip_unequal(const struct gap_shape *f, const void *a, const void *b, int from, int n);
 
 #endif

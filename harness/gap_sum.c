@@ -25,16 +25,6 @@ void gap_note_worst(struct gap *g, uint64_t far, const struct gap_element *x)
     g->worst = *x;
 }
 
-int gap_cell(bool negative, uint64_t magnitude)
-{
-    int cell = (int)magnitude;
-    if (magnitude >= GAP_NEAR) {
-        int e = 63 - __builtin_clzll(magnitude);
-        cell = GAP_NEAR + (e - 7) * GAP_BINADE + (int)(magnitude >> (e - 6) & (GAP_BINADE - 1));
-    }
-    return negative ? GAP_SIDE - cell : GAP_SIDE + cell;
-}
-
 double gap_cell_value(int cell)
 {
     int m = cell < GAP_SIDE ? GAP_SIDE - cell : cell - GAP_SIDE;
