@@ -109,10 +109,23 @@ static void hist_make(const struct sample *s, struct distribution *d)
     }
 }
 
+/* Terms C(n, i) / 2^n from the largest downwards; they shrink at least as fast as a bell curve. */
+double distribution_sign_p(int64_t positive, int64_t negative)
+{
+    double n = (double)positive + (double)negative;
+    double i = (double)(positive < negative ? positive : negative);
+    double term = exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) - n * log(2)), sum = 0;
+    for (; i >= 0 && term > sum * 0x1p-60; i--) {
+        sum += term;
+        term *= i / (n - i + 1);
+    }
+    return 2 * sum < 1 ? 2 * sum : 1;
+}
+
 void distribution_make(const struct moments *m, const struct sample *s,
                        struct distribution *ret_distribution)
 {
-    struct distribution d = {.count = m->count};
+    struct distribution d = {.count = m->count, .sign_p = 1};
     if (d.count > 0) {
         d.mean = (m->sum + m->sum_low) / (double)d.count;
         d.rms = sqrt((m->square + m->square_low) / (double)d.count);
@@ -123,6 +136,9 @@ void distribution_make(const struct moments *m, const struct sample *s,
             d.quantile[i] = sample_quantile_abs(s, distribution_quantile_at[i]);
         d.quantile[DISTRIBUTION_QUANTILES - 1] = larger(-d.minimum, d.maximum);
         hist_make(s, &d);
+        double signs = (double)(d.positive + d.negative);
+        d.lean = signs > 0 ? (double)(d.positive - d.negative) / signs : 0;
+        d.sign_p = distribution_sign_p(d.positive, d.negative);
     }
     *ret_distribution = d;
 }

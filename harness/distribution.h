@@ -11,7 +11,7 @@ enum { DISTRIBUTION_QUANTILES = 5, DISTRIBUTION_HIST = 64 };
 /* 50 %, 90 %, 99 %, 99.9 %, 100 % */
 extern const double distribution_quantile_at[DISTRIBUTION_QUANTILES];
 
-/* A distribution of a signed quantity, all zero when count is. `hist` counts by magnitude: bin
+/* A distribution of a signed quantity, all zero when count is but for sign_p. `hist` counts by magnitude: bin
  * 0 is exact zero, bin b >= 1 holds 2^(b-34) <= |x| < 2^(b-33), the ends take the rest;
  * `hist_negative` those of them that are negative. Quantiles are nearest-rank (sample.h):
  * values that occur, exact or, from a log histogram, within 2^-7 of themselves. */
@@ -20,7 +20,9 @@ struct distribution {
     double mean, rms, minimum, maximum;      /* signed extremes, exact always */
     double quantile[DISTRIBUTION_QUANTILES]; /* of |x| */
     double median;                           /* of signed x */
-    int64_t positive, negative, zero;        /* for the sign test */
+    int64_t positive, negative, zero;
+    double lean;   /* (positive - negative) / (positive + negative): the sign test's effect size */
+    double sign_p; /* its p-value, see distribution_sign_p; 1 when count is 0 */
     uint64_t hist[DISTRIBUTION_HIST], hist_negative[DISTRIBUTION_HIST];
 };
 
@@ -33,6 +35,10 @@ struct moments {
 };
 void moments_add(struct moments *m, const double *x, int64_t n);
 void moments_merge(struct moments *m, const struct moments *other);
+
+/* Two-sided p-value of the sign test: the chance that of positive + negative fair coins so few or
+ * fewer fall on the rarer side, or as few on the other; at most 1. Exact but for rounding. */
+double distribution_sign_p(int64_t positive, int64_t negative);
 
 /* Of the same values. */
 void distribution_make(const struct moments *m, const struct sample *s,

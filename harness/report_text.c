@@ -169,9 +169,9 @@ static void print_distribution(FILE *out, const char *name, const struct distrib
     fprintf(out,
             "    %-9s n %" PRId64
             "  mean %+.3g  median %+.3g  rms %.3g  |50%%| %.3g  |90%%| %.3g  "
-            "|99%%| %.3g  max %.4g\n",
+            "|99%%| %.3g  max %.4g  lean %+.3g (p %.1g)\n",
             name, d->count, d->mean, d->median, d->rms, d->quantile[0], d->quantile[1],
-            d->quantile[2], d->quantile[4]);
+            d->quantile[2], d->quantile[4], d->lean, d->sign_p);
 }
 
 /* One line that is to be copied: never wrapped. */

@@ -179,6 +179,7 @@ static struct pair_stats pair_of_same(const struct tensor *t)
         finite += dtype_is_finite(t->dtype, tensor_bits(t, i));
     s.worst_index = s.first_index = -1;
     s.ulp.count = s.ulp.zero = finite;
+    s.ulp.sign_p = 1;
     s.ulp.hist[0] = (uint64_t)finite;
     return s;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cells.h"
+#include "distribution.h"
 #include "wide.h"
 
 /* Everything here is compared with its definition, by counting. */
@@ -210,6 +211,41 @@ START_TEST(p_value)
 }
 END_TEST
 
+/* Binomial coefficients added up exactly, in MPFR. */
+static double sign_p_exact(long k, long n)
+{
+    mpfr_t term, sum;
+    mpfr_inits2(8192, term, sum, (mpfr_ptr)0);
+    mpfr_set_ui(term, 1, MPFR_RNDN);
+    mpfr_set_ui(sum, 1, MPFR_RNDN);
+    for (long i = 1; i <= k; i++) {
+        mpfr_mul_si(term, term, n - i + 1, MPFR_RNDN);
+        mpfr_div_si(term, term, i, MPFR_RNDN);
+        mpfr_add(sum, sum, term, MPFR_RNDN);
+    }
+    mpfr_div_2si(sum, sum, n - 1, MPFR_RNDN);
+    double p = mpfr_get_d(sum, MPFR_RNDN);
+    mpfr_clears(term, sum, (mpfr_ptr)0);
+    return p < 1 ? p : 1;
+}
+
+START_TEST(sign_test)
+{
+    static const long n_of[] = {0, 1, 2, 5, 6, 77, 1000, 5001};
+    for (size_t a = 0; a < sizeof n_of / sizeof *n_of; a++)
+        for (int part = 0; part <= 8; part++) {
+            long n = n_of[a], k = n / 2 * part / 8;
+            double want = sign_p_exact(k, n), p = distribution_sign_p(k, n - k);
+            ck_assert_msg(fabs(p - want) <= 1e-11 * want + 1e-300, "%ld of %ld: %.17g, not %.17g",
+                          k, n, p, want);
+            ck_assert(p == distribution_sign_p(n - k, k));
+        }
+    /* 10 million coins, a thousand too many heads, z = 0.632: near what a bell curve gives. */
+    double p = distribution_sign_p(5001000, 4999000);
+    ck_assert(fabs(p - erfc(1999.0 / sqrt(1e7) / sqrt(2))) < 1e-4);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sample");
@@ -220,6 +256,7 @@ int main(void)
     tcase_add_test(t, empty);
     tcase_add_loop_test(t, cells, 0, 5);
     tcase_add_test(t, p_value);
+    tcase_add_test(t, sign_test);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
