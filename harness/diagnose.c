@@ -22,19 +22,22 @@ void claim_add(struct finding_out *o, enum cause cause, char side, double share,
     va_end(ap);
 }
 
-bool element_right(const struct oracle *oracle, const struct tensor *t, int64_t i)
+bool element_right_bits(const struct oracle *oracle, enum dtype d, uint64_t bits, int64_t i)
 {
-    struct reference r =
-        reference_make(t->dtype, oracle->value[i], oracle->tail[i], oracle->bound[i]);
-    uint64_t bits = tensor_bits(t, i);
-    switch (reference_judge(&r, t->dtype, bits)) {
+    struct reference r = reference_make(d, oracle->value[i], oracle->tail[i], oracle->bound[i]);
+    switch (reference_judge(&r, d, bits)) {
     case JUDGEMENT_RIGHT:
         return true;
     case JUDGEMENT_NUMBER:
-        return fabs(reference_error(&r, t->dtype, bits)) <= oracle->bound[i];
+        return fabs(reference_error(&r, d, bits)) <= oracle->bound[i];
     default:
         return false;
     }
+}
+
+bool element_right(const struct oracle *oracle, const struct tensor *t, int64_t i)
+{
+    return element_right_bits(oracle, t->dtype, tensor_bits(t, i), i);
 }
 
 static enum err suspect_init(struct suspect *s, const struct diagnose_input *in,
@@ -63,10 +66,13 @@ typedef void detector(struct suspect *s);
 /* Bit and class evidence first, since it is certain; then values; then places, which say least.
  */
 static detector *const detectors[] = {
-    diagnose_unwritten, diagnose_fresh_memory, diagnose_classes,       diagnose_flush,
-    diagnose_zeros,     diagnose_moved,        diagnose_models_bits,   diagnose_codes,
-    diagnose_inputs,    diagnose_factor,       diagnose_reordered,     diagnose_low_bits,
-    diagnose_models_errors, diagnose_rounding, diagnose_slope,         diagnose_places,
+    diagnose_unwritten,  diagnose_fresh_memory, diagnose_classes,       diagnose_flush,
+    diagnose_moved,      diagnose_models_bits,  diagnose_zeros,         diagnose_origin,
+    diagnose_codes,      diagnose_packing,      diagnose_bytes,         diagnose_readings,
+    diagnose_exchanged,  diagnose_table,        diagnose_reciprocal,    diagnose_blocks,
+    diagnose_inputs,     diagnose_factor,       diagnose_reordered,     diagnose_low_bits,
+    diagnose_models_errors, diagnose_rounding,  diagnose_slope,         diagnose_affine,
+    diagnose_bracket,    diagnose_limits,       diagnose_neighbours,    diagnose_places,
 };
 
 static void suspect_explain(struct suspect *s)

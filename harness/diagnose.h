@@ -59,7 +59,19 @@ void diagnose_factor(struct suspect *s);
 void diagnose_models_bits(struct suspect *s);   /* a model that gives the very bits */
 void diagnose_models_errors(struct suspect *s); /* a model that explains the errors' variance */
 void diagnose_slope(struct suspect *s);
-void diagnose_rounding(struct suspect *s);
+void diagnose_rounding(struct suspect *s);   /* every result rounded in one direction */
+void diagnose_bracket(struct suspect *s);    /* the neighbour of the exact value that is farther */
+void diagnose_limits(struct suspect *s);     /* wrong at the ends of an integer's range only */
+void diagnose_neighbours(struct suspect *s); /* of results that are defined to the bit */
+void diagnose_origin(struct suspect *s);     /* wrong from special or subnormal inputs only */
+void diagnose_readings(struct suspect *s);   /* bits of another format, bytes in another order */
+void diagnose_bytes(struct suspect *s);      /* signed for unsigned */
+void diagnose_packing(struct suspect *s);    /* bits too many in a byte of codes */
+void diagnose_exchanged(struct suspect *s);  /* pairs of elements exchanged */
+void diagnose_table(struct suspect *s);      /* an input's codes stand for other values */
+void diagnose_blocks(struct suspect *s);     /* one factor a block */
+void diagnose_reciprocal(struct suspect *s);
+void diagnose_affine(struct suspect *s);     /* one factor, beside a constant a line */
 void diagnose_low_bits(struct suspect *s);
 void diagnose_moved(struct suspect *s);
 void diagnose_places(struct suspect *s);
@@ -71,10 +83,17 @@ void diagnose_fresh_memory(struct suspect *s);
  */
 bool suspect_fit(struct suspect *s);
 
+/* Are all wrong elements a neighbour, in the format's ordered list, of the right one? */
+bool suspect_neighbours(const struct suspect *s);
+
+/* Are wrong elements those that come from the largest inputs? `ret_least`: from which size on. */
+bool suspect_above(const struct suspect *s, double *ret_least);
+
 /* The pair of right sides: which two ways of computing explain the elements that differ. */
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o);
 
-/* Is element i of side `t` right? Same rule as stats. */
+/* Is element i of side `t` right? Would these bits be? Same rule as stats. */
+bool element_right_bits(const struct oracle *oracle, enum dtype d, uint64_t bits, int64_t i);
 bool element_right(const struct oracle *oracle, const struct tensor *t, int64_t i);
 
 #endif

@@ -10,7 +10,7 @@
  * elements are equal), or by errors (so much of their variance is the candidate's error too,
  * which holds whatever the order of summation). */
 
-enum { MODEL_SAMPLE = 512, MODEL_WHOLE = 8192, MODEL_COUNT_MAX = 64 };
+enum { MODEL_SAMPLE = 512, MODEL_RIGHT = 128, MODEL_WHOLE = 8192, MODEL_COUNT_MAX = 64 };
 
 struct picked {
     int64_t n, index[MODEL_SAMPLE];
@@ -117,21 +117,57 @@ static struct fit best_fit(const struct diagnose_input *in, const struct tensor 
     return best;
 }
 
+/* Would the model be wrong where the device is right? Then it is not how the device computes:
+ * many ways of computing give a few wrong elements the same bits. */
+static bool is_refuted(struct suspect *s, struct picked *right, int model)
+{
+    int64_t off = 0;
+    const struct oracle *o = s->in->oracle;
+    if (right->n < 8 || (s->count - s->n_bad) * 20 < s->count ||
+        !model_bits(s->in, right, model))
+        return false;
+    for (int64_t x = 0; x < right->n; x++)
+        off += !element_right_bits(o, s->t->dtype, right->bits[x], right->index[x]);
+    return off * 2 > right->n;
+}
+
+/* The best fitting one of those that nothing refutes. */
+static struct fit fit_wrong(struct suspect *s, struct picked *bad, struct picked *right)
+{
+    struct fit best = {.model = -1};
+    const struct case_model *models = s->in->id->family->models;
+    for (int m = 0; models[m].name; m++) {
+        if (!model_bits(s->in, bad, m))
+            continue;
+        struct fit f = fit_model(s->in, s->t, bad, m);
+        if ((best.model < 0 || fit_value(&f) > fit_value(&best) + 1e-9) &&
+            !(fit_value(&f) > 0 && is_refuted(s, right, m)))
+            best = f;
+    }
+    return best;
+}
+
 bool suspect_fit(struct suspect *s)
 {
     if (s->fitted)
         return s->model >= 0;
     s->fitted = true;
     s->model = -1;
-    struct picked *picked = calloc(1, sizeof *picked);
-    if (picked && s->in->id->family->models && s->in->id->family->model) {
-        sample_add(picked, s->bad, s->count, s->n_bad, MODEL_SAMPLE);
-        struct fit f = best_fit(s->in, s->t, picked, NULL, false);
+    struct picked *bad = calloc(1, sizeof *bad), *right = calloc(1, sizeof *right);
+    uint8_t *good = calloc((size_t)s->count + 1, 1);
+    if (bad && right && good && s->in->id->family->models && s->in->id->family->model) {
+        for (int64_t i = 0; i < s->count; i++)
+            good[i] = !s->bad[i];
+        sample_add(bad, s->bad, s->count, s->n_bad, MODEL_SAMPLE);
+        sample_add(right, good, s->count, s->count - s->n_bad, MODEL_RIGHT);
+        struct fit f = fit_wrong(s, bad, right);
         s->model = f.model;
         s->equal = f.equal;
         s->variance = f.variance;
     }
-    free(picked);
+    free(bad);
+    free(right);
+    free(good);
     return s->model >= 0;
 }
 

@@ -178,7 +178,7 @@ void diagnose_moved(struct suspect *s)
 {
     static const char *const words[] = {"the transposed place", "the next row",
                                         "the next column", "the first 16 x 16 tile"};
-    if (s->t->rank != 2 || s->n_bad < 4)
+    if (s->t->rank != 2 || s->n_bad < 4 || suspect_neighbours(s))
         return;
     int64_t rows = s->t->dim[0], columns = s->t->dim[1];
     for (int m = 0; m < MOVE_COUNT; m++) {

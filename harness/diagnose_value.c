@@ -74,44 +74,71 @@ static bool carries_poison(enum dtype d, uint64_t bits)
            ((bits | quiet) & mask) == ((poison_bits(d) | quiet) & mask);
 }
 
-void diagnose_classes(struct suspect *s)
+/* Elements whose class is wrong, and what is known of them. */
+struct classes {
+    int64_t special, poison;
+    int64_t nan;        /* NaN where a finite number is right */
+    int64_t nan_zero;   /* ... which is 0 */
+    int64_t zeros;      /* elements for which 0 is right */
+};
+
+static void classes_count(const struct suspect *s, struct classes *c)
 {
-    int64_t special = 0, poison = 0, nan = 0, inf = 0;
     enum dtype d = s->t->dtype;
     for (int64_t i = 0; i < s->count; i++) {
-        if (!s->bad[i])
-            continue;
         uint64_t bits = tensor_bits(s->t, i);
         double right = s->in->oracle->value[i];
         bool odd = !dtype_is_finite(d, bits) || !isfinite(right);
-        special += odd;
-        nan += dtype_is_nan(d, bits);
-        inf += odd && !isnan(right) && !dtype_is_finite(d, dtype_round(d, right));
-        poison += odd && dtype_info(d)->kind == DTYPE_KIND_FLOAT && carries_poison(d, bits);
+        c->zeros += right == 0;
+        if (!s->bad[i] || !odd)
+            continue;
+        c->special++;
+        c->poison += dtype_info(d)->kind == DTYPE_KIND_FLOAT && carries_poison(d, bits);
+        c->nan += dtype_is_nan(d, bits) && isfinite(right);
+        c->nan_zero += dtype_is_nan(d, bits) && right == 0;
     }
-    if (special * 2 < s->n_bad)
+}
+
+/* NaN where everything is finite: memory that nobody wrote, unless the numbers say how the
+ * arithmetic came to it. */
+static void claim_nan(struct suspect *s, const struct classes *c)
+{
+    double least, part = share(c->special, s->n_bad);
+    if (c->nan_zero == c->nan && c->zeros == c->nan && c->zeros < s->count)
+        claim_add(s->o, CAUSE_NANINF, s->side, part,
+                  "%lld NaN, everywhere where the right result is 0 and nowhere else: 0 / 0 of what "
+                  "is empty",
+                  (long long)c->nan);
+    else if (s->n_bad == c->special && suspect_above(s, &least))
+        claim_add(s->o, CAUSE_NANINF, s->side, part,
+                  "%lld NaN, all and only where an input is %.6g or larger in magnitude: what "
+                  "overflows on the way",
+                  (long long)c->nan, least);
+    else
+        claim_add(s->o, CAUSE_UNINITIALISED, s->side, 0.95 * part,
+                  "%lld NaN although every input and every right result is finite",
+                  (long long)c->nan);
+}
+
+void diagnose_classes(struct suspect *s)
+{
+    struct classes c = {0};
+    classes_count(s, &c);
+    if (c.special * 2 < s->n_bad)
         return;
-    if (poison * 2 > special)
-        claim_add(s->o, CAUSE_UNINITIALISED, s->side, share(poison, s->n_bad),
+    if (c.poison * 2 > c.special)
+        claim_add(s->o, CAUSE_UNINITIALISED, s->side, share(c.poison, s->n_bad),
                   "%lld NaN carry the pattern that memory was filled with before the kernel",
-                  (long long)poison);
-    else if (suspect_fit(s) && s->equal >= 0.7)
-        return; /* a way of computing that gives these NaN says more */
-    else if (inf * 10 > special * 9)
-        claim_add(s->o, CAUSE_NANINF, s->side, share(special, s->n_bad),
-                  "%lld of %lld wrong elements are where the right result is Inf: the overflow "
-                  "gives %lld NaN instead",
-                  (long long)inf, (long long)s->n_bad, (long long)nan);
-    else if (!inputs_finite(s) || nan < special)
+                  (long long)c.poison);
+    else if (c.nan == c.special && inputs_finite(s))
+        claim_nan(s, &c);
+    else
         claim_add(
-            s->o, CAUSE_NANINF, s->side, 0.9 * share(special, s->n_bad),
+            s->o, CAUSE_NANINF, s->side,
+            (c.special == s->n_bad ? 1 : 0.9) * share(c.special, s->n_bad),
             "of %lld wrong elements %lld differ in class only: NaN or Inf where the other is "
             "right",
-            (long long)s->n_bad, (long long)special);
-    else
-        claim_add(s->o, CAUSE_UNINITIALISED, s->side, 0.95 * share(special, s->n_bad),
-                  "%lld NaN although every input and every right result is finite",
-                  (long long)nan);
+            (long long)s->n_bad, (long long)c.special);
 }
 
 void diagnose_flush(struct suspect *s)
@@ -257,53 +284,6 @@ void diagnose_factor(struct suspect *s)
                   best->high);
 }
 
-/* The reference under another rounding of the format: toward zero, up, down, away on ties. */
-enum rounding { ROUND_ZERO, ROUND_UP, ROUND_DOWN, ROUND_AWAY, ROUND_COUNT };
-
-static double round_as(enum dtype d, enum rounding mode, double value, double tail)
-{
-    double nearest = dtype_value(d, dtype_round_sum(d, value, tail));
-    if (mode == ROUND_AWAY)
-        return nearest; /* differs on ties only: judged by the caller */
-    double error = (nearest - value) - tail;
-    double ulp = ulp_size(d, value);
-    bool lower = mode == ROUND_DOWN || (mode == ROUND_ZERO && value > 0);
-    bool upper = mode == ROUND_UP || (mode == ROUND_ZERO && value < 0);
-    if (lower && error > 0)
-        return nearest - ulp;
-    if (upper && error < 0)
-        return nearest + ulp;
-    return nearest;
-}
-
-void diagnose_rounding(struct suspect *s)
-{
-    static const char *const words[] = {"cut toward zero", "rounded up", "rounded down"};
-    enum dtype d = s->t->dtype;
-    if (dtype_info(d)->kind != DTYPE_KIND_FLOAT)
-        return;
-    int64_t hits[ROUND_COUNT] = {0}, nearest = 0, n = 0, inexact = 0;
-    for (int64_t i = 0; i < s->count; i++) {
-        double value = s->in->oracle->value[i], tail = s->in->oracle->tail[i];
-        double got = tensor_value(s->t, i);
-        if (!isfinite(value) || !isfinite(got))
-            continue;
-        n++;
-        double right = dtype_value(d, dtype_round_sum(d, value, tail));
-        inexact += right != value || tail != 0;
-        nearest += got == right;
-        for (int m = 0; m < ROUND_AWAY; m++)
-            hits[m] += got == round_as(d, (enum rounding)m, value, tail);
-    }
-    for (int m = 0; m < ROUND_AWAY; m++)
-        if (inexact && hits[m] >= 0.9 * (double)n && nearest < 0.8 * (double)n) {
-            claim_add(s->o, CAUSE_ROUNDING, s->side, share(hits[m], n),
-                      "%.1f %% of the results are the exact value %s, %.1f %% the nearest one",
-                      100 * share(hits[m], n), words[m], 100 * share(nearest, n));
-            return;
-        }
-}
-
 /* A factor too close to one to be seen in any single element: the regression of results on the
  * reference, when dividing by its slope brings nearly all wrong elements back inside. */
 void diagnose_slope(struct suspect *s)
@@ -340,7 +320,7 @@ void diagnose_low_bits(struct suspect *s)
     if (info->kind != DTYPE_KIND_FLOAT || info->fraction < 10 || s->count < 16)
         return;
     uint64_t any = 0;
-    int64_t nonzero = 0;
+    int64_t nonzero = 0, lost = 0;
     for (int64_t i = 0; i < s->count; i++) {
         uint64_t bits = tensor_bits(s->t, i);
         if (!dtype_is_finite(s->t->dtype, bits) || tensor_value(s->t, i) == 0)
@@ -350,6 +330,11 @@ void diagnose_low_bits(struct suspect *s)
     }
     int low = nonzero && any ? __builtin_ctzll(any) : 0;
     if (nonzero < 16 || low < 3 || low > info->fraction)
+        return;
+    for (int64_t i = 0; i < s->count; i++)
+        lost += (dtype_round(s->t->dtype, s->in->oracle->value[i]) &
+                 ((UINT64_C(1) << low) - 1)) != 0;
+    if (lost * 2 < s->count) /* nor does the right result have any */
         return;
     claim_add(s->o, CAUSE_DOWNCAST, s->side, 0.97,
               "the low %d bits of every result are zero: only %d of %d fraction bits survive",
