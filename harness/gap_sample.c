@@ -79,10 +79,3 @@ void gap_sample_take(struct gap_sample *s, const struct gap_where *where, const 
     for (int64_t from = 0, i = 0; from < n; from += where->run, i++)
         take_run(s, data, from, n - from < where->run ? n - from : where->run, where->start[i]);
 }
-
-uint64_t gap_sample_bits(const struct gap_sample *s, int side, int64_t slot)
-{
-    uint64_t bits = 0; /* little-endian: low bytes come first */
-    memcpy(&bits, s->side[side] + slot * s->width, (size_t)s->width);
-    return bits;
-}

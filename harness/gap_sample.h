@@ -31,6 +31,19 @@ int64_t gap_sample_start(const struct gap_sample *s, int64_t k);
 int64_t gap_sample_slot(const struct gap_sample *s, int64_t index);
 
 /* Bits of the element in a slot, right-aligned. */
-uint64_t gap_sample_bits(const struct gap_sample *s, int side, int64_t slot);
+static inline uint64_t gap_sample_bits(const struct gap_sample *s, int side, int64_t slot)
+{
+    const void *data = s->side[side];
+    switch (s->width) {
+    case 1:
+        return ((const uint8_t *)data)[slot];
+    case 2:
+        return ((const uint16_t *)data)[slot];
+    case 4:
+        return ((const uint32_t *)data)[slot];
+    default:
+        return ((const uint64_t *)data)[slot];
+    }
+}
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "gap_sample.h"
 #include "plainmark.h"
+#include "plainpass.h"
 #include "select.h"
 #include "verdict.h"
 
@@ -241,7 +242,7 @@ static void element_text(const struct finding_out *o, const struct finding_eleme
                  x->value_a, digits, x->b, x->value_b);
 }
 
-static void say_different(const struct job *j, const struct plainpass_side side[2],
+static void say_different(const struct job *j, const struct plainseen *seen,
                           const struct gap *g, struct finding_out *o)
 {
     const struct pair_stats *p = &o->stats.pair;
@@ -249,7 +250,7 @@ static void say_different(const struct job *j, const struct plainpass_side side[
     const struct limit_rule *broken =
         j->options->limits ? gap_broken(g, j->options->limits) : NULL;
     element_text(o, &o->first, first, sizeof first);
-    plainmark_where(&side[0], &side[1], g, where, sizeof where);
+    plainmark_where(seen, where, sizeof where);
     if (g->worst.index >= 0)
         snprintf(sizes, sizeof sizes,
                  "; at most %" PRIu64 " ULP, %.3g in value, mean %+.3g ULP", p->worst_ulp,
@@ -271,19 +272,23 @@ static void say_different(const struct job *j, const struct plainpass_side side[
         snprintf(o->reason + used, sizeof o->reason - used, ". First %s", first);
 }
 
-static void judge(const struct job *j, const struct plainpass_side side[2], const struct gap *g,
-                  struct finding_out *o)
+static enum err judge(const struct job *j, bool turned, const struct gap *g,
+                      const struct gap_sample *sample, struct finding_out *o, struct errinfo *e)
 {
     const struct limits *l = j->options->limits;
     if (g->bits_equal == g->count) {
         o->verdict = VERDICT_SAME;
         snprintf(o->reason, sizeof o->reason, "all %" PRId64 " elements are bit-equal%s",
                  g->count, g->nan_both ? "; NaN equals NaN" : "");
-        return;
+        return ERR_OK;
     }
+    struct plainseen seen;
+    TRY(plainseen_init(&seen, g, sample, turned, o, e));
     o->verdict = l && l->n && !gap_broken(g, l) ? VERDICT_WITHIN_LIMITS : VERDICT_DIFFERENT;
-    say_different(j, side, g, o);
-    plainmark_claims(&side[0], &side[1], g, o);
+    say_different(j, &seen, g, o);
+    plainmark_claims(&seen);
+    plainseen_release(&seen);
+    return ERR_OK;
 }
 
 /* The last part of a name that fits. */
@@ -318,7 +323,7 @@ static enum err measure(const struct job *j, const struct plain_pair *pair,
         s->pair.first_index = plainpass_index(&side[0], &side[1], s->pair.first_index);
         fill_element(&o->worst, o, worst, s->pair.worst_index);
         fill_element(&o->first, o, &g.first, s->pair.first_index);
-        judge(j, side, &g, o);
+        err = judge(j, pair->a->fortran && pair->b->fortran, &g, &sample, o, e);
     }
     gap_release(&g);
     gap_sample_release(&sample);

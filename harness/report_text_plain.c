@@ -60,7 +60,9 @@ void text_plain_conclusion(FILE *out, const struct finding_tally *t)
     if (t->failing)
         fprintf(out,
                 "%" PRId64 " of %" PRId64 " tensor%s differ%s; --limit says what is allowed, "
-                "for instance --limit ulp:4\n",
+                "for instance --limit ulp:4\n"
+                "which side is right only a reference tells: a case file with the kernel and its "
+                "formula,\n  gpuparity check KERNEL.case.yaml\n",
                 t->failing, t->count, t->count == 1 ? "" : "s", t->failing == 1 ? "s" : "");
     else if (within)
         fprintf(out, "%" PRId64 " of %" PRId64 " tensor%s differ%s, within your limits.\n",

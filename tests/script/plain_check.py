@@ -328,33 +328,109 @@ def verdicts():
     check(compare('z1.npy', 'z2.npy', '--limit', 'ulp:0')[0] == 0, 'but 0 ULP away')
 
 
-def causes():
-    """Marks that name a cause, and none where there is no mark."""
-    x = rng.standard_normal((64, 96)).astype('f4')
+def as_bf16(x, truncate=False):
+    u = x.view('u4')
+    return ((u if truncate else u + np.uint32(0x7fff) + (u >> np.uint32(16) & np.uint32(1))) &
+            np.uint32(0xffff0000)).view('f4')
 
-    def cause(y, x=x):
-        np.save('c1.npy', x)
-        np.save('c2.npy', y)
-        found = list(compare('c1.npy', 'c2.npy')[1].values())[0]['outputs'][0]
-        return found['causes'][0]['cause'] if found['causes'] else None
-    tiny = x.copy()
-    tiny[5] *= np.float32(1e-39)
-    flushed = np.where(np.abs(tiny) < 1.2e-38, np.float32(0), tiny)
-    block = x.copy()
-    block[8:12, 16:24] += 1
-    stride = x.copy()
-    stride.reshape(-1)[5::32] += 1
-    inf = x.copy()
-    inf[3, 4] = np.inf
-    cut = (x.view('u4') & np.uint32(0xffffe000)).view('f4')
-    toward_zero = (x.view('u4') - (rng.random(x.shape) < 0.3).astype('u4')).view('f4')
-    noise = (x.view('i4') + rng.integers(-2, 3, x.shape).astype('i4')).view('f4')
-    for y, want, base in ((flushed, 'denormal flush', tiny), (block, 'localised corruption', x),
-                          (stride, 'localised corruption', x), (inf, 'NaN/Inf semantics', x),
-                          (cut, 'silent downcast/TF32', x), (toward_zero, 'rounding mode', x),
-                          (x.T.reshape(x.shape).copy(), 'mask/semantics', x), (noise, None, x)):
-        got = cause(y, base)
-        check(got == want, 'cause %s, should be %s' % (got, want))
+
+def planted():
+    """Name, cause, both sides: tensors as bugs of that kind leave them."""
+    x, f = rng.standard_normal((64, 96)).astype('f4'), np.float32
+    codes, few = rng.integers(0, 256, (50, 64)).astype('u1'), rng.random((64, 96)) < .02
+
+    def at(place, value, base=x):
+        y = base.copy()
+        y[place] = value
+        return y
+    words = x.view('u4')
+    fresh = rng.standard_normal((64, 96)).astype('f4')
+    tiny = at(5, x[5] * f(1e-39))
+    small = (x * f(1e-38)).astype('f4')
+    yield 'flush', 'denormal flush', tiny, np.where(np.abs(tiny) < 1.2e-38, f(0), tiny)
+    yield 'flush of inputs', 'denormal flush', small * f(1e20), np.where(np.abs(small) < 1.1755e-38, f(0), small) * f(1e20)
+    yield 'box', 'localised corruption', x, at(np.s_[8:12, 16:24], fresh[8:12, 16:24])
+    yield 'zero tile', 'localised corruption', x, at(np.s_[32:48, 64:80], 0)
+    yield 'lane', 'localised corruption', x, at(np.s_[:, 5::32], fresh[:, 5::32])
+    yield 'corner of tiles', 'localised corruption', x, np.where((np.arange(64)[:, None] % 16 > 11) & (np.arange(96) % 32 > 27), fresh, x)
+    yield 'tail with noise', 'localised corruption', x, at(np.s_[:, 90:], fresh[:, 90:], np.where(few, np.nextafter(x, f(9)), x))
+    yield 'nan', 'NaN/Inf semantics', x, at(few, np.nan)
+    yield 'saturates', 'NaN/Inf semantics', at(few, np.inf), at(few, np.finfo('f4').max)
+    yield 'tf32', 'silent downcast/TF32', x, (words & np.uint32(0xffffe000)).view('f4')
+    yield 'bf16', 'silent downcast/TF32', x, as_bf16(x)
+    yield 'f32 in f64', 'silent downcast/TF32', x.astype('f8') * np.pi, (x.astype('f8') * np.pi).astype('f4').astype('f8')
+    yield 'toward zero', 'rounding mode', x, (words - (rng.random(x.shape) < .3).astype('u4')).view('f4')
+    yield 'floor', 'rounding mode', np.rint(x * 20).astype('i1'), np.floor(x * 20).astype('i1')
+    halves = (np.floor(x * 20) + .5).astype('f4')
+    yield 'ties', 'rounding mode', np.rint(halves).astype('i1'), np.where(halves > 0, np.floor(halves + f(.5)), np.ceil(halves - f(.5))).astype('i1')
+    yield 'transposed', 'mask/semantics', x, x.T.reshape(x.shape).copy()
+    yield 'mirrored', 'mask/semantics', x, x[:, ::-1].copy()
+    yield 'shifted', 'mask/semantics', x.reshape(-1)[1:].copy(), x.reshape(-1)[:-1].copy()
+    yield 'negated', 'mask/semantics', x, -x
+    tril = np.tril(np.ones((64, 64), bool))
+    yield 'causal', 'mask/semantics', np.where(tril, x[:, :64], f(-np.inf)), np.where(np.tril(tril, -1), x[:, :64], f(-np.inf))
+    yield 'no mask', 'mask/semantics', np.where(tril, x[:, :64], f(0)), x[:, :64].copy()
+    yield 'clamp', 'mask/semantics', x, np.minimum(x, f(1))
+    flat = rng.standard_normal(90000).astype('f4')
+    yield 'wrapped', 'index overflow', flat, np.concatenate([flat[:65536], flat[:90000 - 65536]])
+    yield 'rows', 'index overflow', flat.reshape(300, 300), at(np.s_[256:], 0, flat.reshape(300, 300))
+    yield 'pattern', 'uninitialised read', x, at(few, np.uint32(0xcdcdcdcd), words).view('f4')
+    yield 'garbage', 'uninitialised read', x, at(few, rng.integers(0, 2**32, int(few.sum()), dtype='u4'), words).view('f4')
+    yield 'nibbles', 'codebook/format mismatch', codes, (codes >> 4 | codes << 4).astype('u1')
+    yield 'offset 128', 'codebook/format mismatch', codes, codes ^ 128
+    yield 'one on', 'codebook/format mismatch', codes, codes + np.uint8(1)
+    yield 'table', 'codebook/format mismatch', codes, rng.permutation(256).astype('u1')[codes]
+    yield 'byte order', 'codebook/format mismatch', x, x.byteswap()
+    four, book = rng.integers(0, 16, 6144), rng.standard_normal((2, 16)).astype('f4')
+    scales = np.repeat(np.abs(fresh.reshape(-1, 64)[:, :1]) + f(.1), 64)
+    yield 'book', 'codebook/format mismatch', book[0][four] * scales, book[1][four] * scales
+    keep = rng.random((2, 64, 96)) < .8
+    yield 'dropout', 'RNG mismatch', np.where(keep[0], x, f(0)), np.where(keep[1], x, f(0))
+    yield 'keep masks', 'RNG mismatch', keep[0], keep[1]
+    yield 'stream', 'RNG mismatch', x, np.concatenate([x.reshape(-1)[:1000], fresh.reshape(-1)[1000:]]).reshape(x.shape)
+    yield 'factor', 'scale/absmax', x, x * f(1.0078125)
+    yield 'rows scaled', 'scale/absmax', x, x * (f(1) + np.abs(fresh[:, :1]))
+    yield 'blocks scaled', 'scale/absmax', x, (x.reshape(-1, 64) * (f(1) + np.abs(fresh.reshape(-1, 64)[:, :1]))).reshape(x.shape)
+    yield 'offset', 'scale/absmax', x, x + f(.125)
+    yield 'half scaled', 'scale/absmax', x.astype('f2'), x.astype('f2') * np.float16(8 ** .5)
+    yield 'scattered', 'race/nondeterminism', x, at(few, x[few] * fresh[few])
+    counts = rng.integers(0, 1000, 5000)
+    yield 'lost counts', 'race/nondeterminism', counts, np.where(rng.random(5000) < .02, counts - rng.integers(1, 4, 5000), counts)
+    terms = rng.standard_normal((3000, 256)).astype('f4')
+    yield 'order', 'reduction order', np.cumsum(terms, 1, dtype='f4')[:, -1], np.cumsum(terms[:, ::-1], 1, dtype='f4')[:, -1]
+    a, b = rng.standard_normal((2, 60, 64)).astype('f4')
+    yield 'tf32 inputs', 'silent downcast/TF32', a @ b.T, (a.view('u4') & np.uint32(0xffffe000)).view('f4') @ (b.view('u4') & np.uint32(0xffffe000)).view('f4').T
+    yield 'function', 'approximate function', x, (x.view('i4') + rng.integers(-2, 3, x.shape).astype('i4')).view('f4')
+    total = np.zeros(2000, 'f4')
+    for k in range(64):
+        total = as_bf16(total + as_bf16(terms[:2000, k].copy()))
+    yield 'bf16 sum', 'reduced-precision accumulate', as_bf16(terms[:2000, :64].copy()).sum(1), total
+
+
+def causes():
+    """The primary cause of planted differences, without a reference; then that none is invented."""
+    sides, want = ({}, {}), {}
+    for name, cause, a, b in planted():
+        sides[0][name], sides[1][name], want[name] = a, b, cause
+    defects = {'localised corruption', 'index overflow', 'race/nondeterminism', 'uninitialised read', 'rounding mode',
+               'codebook/format mismatch', 'mask/semantics', 'scale/absmax', 'silent downcast/TF32', 'RNG mismatch',
+               'reduced-precision accumulate', 'denormal flush', 'NaN/Inf semantics'}
+    for i in range(24):
+        terms = rng.standard_normal((40 * (i + 1), 30 + 17 * i)).astype('f4' if i % 2 else 'f8')
+        if i % 3 == 0:
+            terms = np.abs(terms)
+        sums = np.cumsum(terms, 1, dtype=terms.dtype)[:, -1], terms.sum(1)
+        for side in range(2):
+            sides[side]['clean %d' % i] = sums[side].reshape(40, -1) if i % 4 else sums[side]
+    np.savez('c1.npz', **sides[0])
+    np.savez('c2.npz', **sides[1])
+    for name, finding in compare('c1.npz', 'c2.npz')[1].items():
+        claims = finding['outputs'][0]['causes']
+        got = claims[0]['cause'] if claims else None
+        if name in want:
+            check(got == want[name], 'cause of %s: %s, should be %s' % (name, got, want[name]))
+        else:
+            check(got not in defects, 'cause of %s: %s' % (name, got))
 
 
 def names():
