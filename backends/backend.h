@@ -39,9 +39,11 @@ struct source_file {
     const char *name, *text;
 };
 
+enum { BUILD_HEADERS_MAX = 16 };
+
 struct build_request {
     struct source_file source;
-    int n_header;
+    int n_header; /* up to BUILD_HEADERS_MAX */
     const struct source_file *header; /* found by #include "name" */
     const char *arch;                 /* "sm_86", "gfx1100" */
     struct fp_mode mode;

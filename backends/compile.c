@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COMPILE_OPTION_MAX = 64, COMPILE_HEADER_MAX = 8 };
+enum { COMPILE_OPTION_MAX = 64 };
 
 static const struct library_symbol compiler_symbols[] = {
 #define REQUIRED false
@@ -145,9 +145,9 @@ static enum backend_status request_compile(const struct build_request *r,
                                            const struct compiler_api *api, struct code *c,
                                            struct backend_error *e)
 {
-    const char *text[COMPILE_HEADER_MAX], *name[COMPILE_HEADER_MAX];
-    if (r->n_header > COMPILE_HEADER_MAX)
-        return backend_fail(e, BACKEND_REFUSED, "more than %d headers", COMPILE_HEADER_MAX);
+    const char *text[BUILD_HEADERS_MAX], *name[BUILD_HEADERS_MAX];
+    if (r->n_header > BUILD_HEADERS_MAX)
+        return backend_fail(e, BACKEND_REFUSED, "more than %d headers", BUILD_HEADERS_MAX);
     for (int i = 0; i < r->n_header; i++) {
         text[i] = r->header[i].text;
         name[i] = r->header[i].name;

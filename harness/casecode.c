@@ -65,31 +65,32 @@ static struct fp_mode mode_of(const struct case_mode *m)
 
 static void entry_build(struct casecode *c, const struct case_id *id, struct casecode_entry *n)
 {
-    struct source_file header;
+    struct source_file header[BUILD_HEADERS_MAX];
+    struct include_set source;
     struct errinfo e = {0};
-    struct build_request r = {
-        .arch = c->arch, .n_header = 1, .header = &header, .mode = mode_of(&id->mode)};
-    if (codestore_source(id->family, id->variant, &r.source, &header, &e))
+    struct build_request r = {.arch = c->arch, .mode = mode_of(&id->mode)};
+    if (codestore_source(id->family, id->variant, &source, &e)) {
         entry_fail(n, RECORD_BUILD_FAILED, e.text);
-    else
-        request_build(c, &r, n);
+        return;
+    }
+    codestore_request(id->variant, &source, header, &r);
+    request_build(c, &r, n);
+    include_release(&source);
 }
 
 /* --- case files ------------------------------------------------------------------------------
  */
 
 /* Sources in the other vendor's words may compile once a translator has gone over them. */
-static void file_translate(struct casecode *c, const struct case_id *id, struct build_request *r,
+static void file_translate(struct casecode *c, struct build_request *r,
                            struct casecode_entry *n)
 {
-    char path[1024], first[sizeof n->reason], second[sizeof n->reason];
+    char first[sizeof n->reason], second[sizeof n->reason];
     const char *program = c->backend->translator;
     struct bytes text = {0};
     struct errinfo e = {0};
     snprintf(first, sizeof first, "%s", n->reason);
-    snprintf(path, sizeof path, "%s%s", n->kernel.path[0] == '/' ? "" : id->family->file->folder,
-             n->kernel.path);
-    if (translate_file(program, path, &text, &e)) {
+    if (translate_file(program, r->source.name, &text, &e)) {
         snprintf(n->reason, sizeof n->reason,
                  "%.400s; if this is the other vendor's source, install %s, which translates it, "
                  "or give this side its own: source: {%s: FILE} (%.60s)",
@@ -111,22 +112,23 @@ static void file_translate(struct casecode *c, const struct case_id *id, struct 
 
 static void file_compile(struct casecode *c, const struct case_id *id, struct casecode_entry *n)
 {
-    struct source_file header[CASEKERNEL_HEADERS_MAX];
+    struct source_file header[BUILD_HEADERS_MAX];
+    struct include_set source;
     struct errinfo e = {0};
     const char *options = n->kernel.options;
     struct build_request r = {.arch = c->arch,
-                              .header = header,
                               .mode = mode_of(&id->mode),
                               .n_option = options[0] != 0,
                               .option = &options};
-    if (casekernel_source(id, &n->kernel, &r.source, &r.n_header, header, &e)) {
+    if (casekernel_source(id, &n->kernel, &source, &e)) {
         entry_fail(n, RECORD_BUILD_FAILED, e.text);
         return;
     }
+    casekernel_request(&source, header, &r);
     request_build(c, &r, n);
-    free((char *)(uintptr_t)r.source.text);
     if (n->status == RECORD_BUILD_FAILED && c->backend->translator)
-        file_translate(c, id, &r, n);
+        file_translate(c, &r, n);
+    include_release(&source);
 }
 
 /* The kernels in it. What a real device's own compiler takes need not be understood here. */

@@ -10,8 +10,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "kerneltext.h"
-
 static const size_t source_limit = (size_t)16 << 20, binary_limit = (size_t)1 << 30;
 
 /* --- what the case file says -----------------------------------------------------------------
@@ -35,8 +33,25 @@ static const char *absolute(const struct casefile *f, const char *path)
     return path[0] == '/' ? "" : f->folder[0] ? f->folder : "./";
 }
 
+/* First beside the source: one compiler looks there anyway, the other does not. */
+static enum err folders_add(const struct casefile *f, const char *path, char *options,
+                            struct errinfo *e)
+{
+    char flag[2 * CASEFILE_TEXT_MAX];
+    const char *slash = strrchr(path, '/');
+    int own = slash ? (int)(slash - path) + 1 : 0;
+    snprintf(flag, sizeof flag, "-I%s%.*s", absolute(f, path), own, path);
+    TRY(option_add(f, options, "%s%s", flag, "", e));
+    for (int i = 0; i < f->n_include; i++) {
+        snprintf(flag, sizeof flag, "-I%s", absolute(f, f->include[i]));
+        TRY(option_add(f, options, "%s%s", flag, f->include[i], e));
+    }
+    return own ? option_add(f, options, "-I%s%s", absolute(f, ""), "", e) : ERR_OK;
+}
+
 static enum err options_make(const struct casefile *f, const struct case_id *id,
-                             const struct casefile_side *s, char *options, struct errinfo *e)
+                             const struct casefile_side *s, const char *path, char *options,
+                             struct errinfo *e)
 {
     char value[CASEFILE_TEXT_MAX], flag[CASEFILE_TEXT_MAX + 80];
     for (int i = 0; i < f->n_define; i++) {
@@ -44,11 +59,7 @@ static enum err options_make(const struct casefile *f, const struct case_id *id,
         snprintf(flag, sizeof flag, "-D%.60s%s", f->define[i].name, value[0] ? "=" : "");
         TRY(option_add(f, options, "%s%s", flag, value, e));
     }
-    for (int i = 0; i < f->n_include; i++) {
-        snprintf(flag, sizeof flag, "-I%s", absolute(f, f->include[i]));
-        TRY(option_add(f, options, "%s%s", flag, f->include[i], e));
-    }
-    TRY(option_add(f, options, "-I%s%s", absolute(f, ""), "", e));
+    TRY(folders_add(f, path, options, e));
     bool own = id->variant != &f->changed[CASEFILE_NO_OPTIONS];
     for (int i = 0; i < s->n_option && own; i++)
         TRY(option_add(f, options, "%s%s", s->option[i], "", e));
@@ -93,58 +104,47 @@ enum err casekernel_describe(const struct case_id *id, const struct backend *b,
     ret_kernel->binary = s->binary != NULL;
     enum err err = casefile_expand(f, id, n->text, ret_kernel->path, sizeof ret_kernel->path, e);
     if (!err && !s->binary)
-        err = options_make(f, id, s, ret_kernel->options, e);
+        err = options_make(f, id, s, ret_kernel->path, ret_kernel->options, e);
     return err ? yamltree_context(&f->tree, n, e, err) : ERR_OK;
 }
 
 /* --- sources ---------------------------------------------------------------------------------
  */
 
-static void folder_of(const struct casefile *f, const char *path, char *ret_folder, size_t size)
+enum err casekernel_source(const struct case_id *id, const struct casekernel *k,
+                           struct include_set *ret_set, struct errinfo *e)
 {
-    const char *slash = strrchr(path, '/');
-    snprintf(ret_folder, size, "%s%.*s", path[0] == '/' ? "" : f->folder,
-             slash ? (int)(slash - path) + 1 : 0, path);
+    char path[2 * CASEFILE_TEXT_MAX];
+    snprintf(path, sizeof path, "%s%s", k->path[0] == '/' ? "" : id->family->file->folder,
+             k->path);
+    return include_disk(path, k->options, ret_set, e);
 }
 
-enum err casekernel_source(const struct case_id *id, const struct casekernel *k,
-                           struct source_file *ret_source, int *ret_headers,
-                           struct source_file ret_header[CASEKERNEL_HEADERS_MAX],
-                           struct errinfo *e)
+void casekernel_request(const struct include_set *s,
+                        struct source_file header[BUILD_HEADERS_MAX], struct build_request *r)
 {
-    const struct casefile *f = id->family->file;
-    char own[2 * CASEFILE_TEXT_MAX];
-    void *text = NULL;
-    size_t size = 0;
-    TRY(casefile_load(f, k->path, source_limit, &text, &size, e));
-    folder_of(f, k->path, own, sizeof own - 16);
-    strcat(own, "device.h");
-    int n = 0;
+    int n = include_headers(s, header);
     for (int i = 0; backends[i]; i++)
-        for (const char *const *h = backends[i]->implied; *h && n < CASEKERNEL_HEADERS_MAX - 1; h++)
-            ret_header[n++] = (struct source_file){*h, "\n"};
-    if (access(own, R_OK))
-        ret_header[n++] = (struct source_file){"device.h", kernel_text_find("device.h")};
-    *ret_headers = n;
-    *ret_source = (struct source_file){k->path, text};
-    return ERR_OK;
+        for (const char *const *h = backends[i]->implied; *h && n < BUILD_HEADERS_MAX; h++)
+            header[n++] = (struct source_file){*h, "\n"};
+    r->source = (struct source_file){s->file[0].path, s->file[0].text};
+    r->n_header = n;
+    r->header = header;
 }
 
 void casekernel_digest(const struct case_id *id, char *ret_hex)
 {
-    XXH128_hash_t part[CASEFILE_SIDES_MAX];
+    char part[CASEFILE_SIDES_MAX][33];
     size_t n = 0;
-    memset(part, 0, sizeof part);
     ret_hex[0] = 0;
     for (int i = 0; backends[i] && n < CASEFILE_SIDES_MAX; i++) {
         struct casekernel k;
-        void *text = NULL;
-        size_t size = 0;
+        struct include_set s;
         if (casekernel_describe(id, backends[i], &k, NULL) || k.binary ||
-            casefile_load(id->family->file, k.path, source_limit, &text, &size, NULL))
+            casekernel_source(id, &k, &s, NULL))
             continue;
-        part[n++] = XXH3_128bits(text, size);
-        free(text);
+        n += !include_digest(&s, part[n], NULL);
+        include_release(&s);
     }
     if (!n)
         return;

@@ -4,6 +4,7 @@
 
 #include "../backends/backend.h"
 #include "casefile.h"
+#include "include.h"
 
 /* The code of a case file's kernels: what is compiled, or the binary that is there, and whether
  * its kernels are what the file says they are. */
@@ -33,16 +34,18 @@ enum err casekernel_describe(const struct case_id *id, const struct backend *b,
 bool casekernel_changes(const struct case_id *id, const struct backend *b,
                         enum casefile_change c);
 
-/* The texts for the compiler: the source; as empty headers those of both vendors that their
- * run-time compilers have inside; and cases/device.h unless the source's folder has one of that
- * name. `ret_source->text` is owned by the caller. */
-enum { CASEKERNEL_HEADERS_MAX = 8 };
+/* The source and the headers it includes: its own, and device.h and the like of this program
+ * unless a folder has one of that name. The set borrows from `k`. */
 enum err casekernel_source(const struct case_id *id, const struct casekernel *k,
-                           struct source_file *ret_source, int *ret_headers,
-                           struct source_file ret_header[CASEKERNEL_HEADERS_MAX],
-                           struct errinfo *e);
+                           struct include_set *ret_set, struct errinfo *e);
 
-/* XXH3-128 over the sources that the case file names; "" if they are all binaries. */
+/* Such a set as the compilers get it: sets source and headers of `r`, all borrowed. Headers that
+ * a vendor's run-time compiler has inside are empty ones for the other's. */
+void casekernel_request(const struct include_set *s,
+                        struct source_file header[BUILD_HEADERS_MAX], struct build_request *r);
+
+/* XXH3-128 over the sources that the case file names and their headers; "" if they are all
+ * binaries. */
 void casekernel_digest(const struct case_id *id, char *ret_hex);
 
 /* The binary: a file, or a folder of Triton's. `ret_code` is owned. */

@@ -198,10 +198,9 @@ static enum err case_check(struct checked *c, const struct case_id *id, const st
 static enum err source_check(const struct case_id *id, const struct casekernel *k,
                              struct errinfo *e)
 {
-    struct source_file source, header[CASEKERNEL_HEADERS_MAX];
-    int n = 0;
-    TRY(casekernel_source(id, k, &source, &n, header, e));
-    free((char *)(uintptr_t)source.text);
+    struct include_set s;
+    TRY(casekernel_source(id, k, &s, e));
+    include_release(&s);
     return ERR_OK;
 }
 

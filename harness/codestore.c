@@ -7,45 +7,36 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include "caseid.h"
 #include "codefile.h"
 #include "config.h"
-#include "kerneltext.h"
 
 enum err codestore_source(const struct family *f, const struct variant *v,
-                          struct source_file *ret_source, struct source_file *ret_header,
-                          struct errinfo *e)
+                          struct include_set *ret_set, struct errinfo *e)
 {
     char path[128];
     snprintf(path, sizeof path, "%s/%s", f->name, v->source);
-    const char *text = kernel_text_find(path), *header = kernel_text_find("device.h");
-    if (!text || !header)
-        return err_set(e, ERR_MISSING, "%s/%s: its kernel file %s is not in this program",
-                       f->name, v->name, text ? "device.h" : path);
-    *ret_source = (struct source_file){v->source, text};
-    *ret_header = (struct source_file){"device.h", header};
-    return ERR_OK;
+    enum err err = include_inside(path, ret_set, e);
+    return err ? err_context(e, err, "%s/%s", f->name, v->name) : ERR_OK;
+}
+
+void codestore_request(const struct variant *v, const struct include_set *s,
+                       struct source_file header[BUILD_HEADERS_MAX], struct build_request *r)
+{
+    r->source = (struct source_file){v->source, s->file[0].text};
+    r->n_header = include_headers(s, header);
+    r->header = header;
 }
 
 enum err codestore_source_digest(const struct family *f, const struct variant *v, char *ret_hex,
                                  struct errinfo *e)
 {
-    struct source_file part[2] = {{NULL, NULL}};
-    TRY(codestore_source(f, v, &part[0], &part[1], e));
-    XXH3_state_t *state = XXH3_createState();
-    if (!state)
-        return err_set(e, ERR_NOMEM, "out of memory");
-    XXH3_128bits_reset(state);
-    /* With the final zeros, so that no text can move from one to the other unnoticed. */
-    for (int i = 0; i < 2; i++)
-        XXH3_128bits_update(state, part[i].text, strlen(part[i].text) + 1);
-    XXH128_hash_t h = XXH3_128bits_digest(state);
-    XXH3_freeState(state);
-    snprintf(ret_hex, 33, "%016llx%016llx", (unsigned long long)h.high64,
-             (unsigned long long)h.low64);
-    return ERR_OK;
+    struct include_set s;
+    TRY(codestore_source(f, v, &s, e));
+    enum err err = include_digest(&s, ret_hex, e);
+    include_release(&s);
+    return err;
 }
 
 void codestore_folder(char *ret_path, size_t size)

@@ -5,20 +5,24 @@
 #include "../backends/backend.h"
 #include "case.h"
 #include "codefile.h"
+#include "include.h"
 
 /* Kernel sources and their compiled forms.
  *
- * Sources (cases/device.h and the .cu files) are embedded in the program. Compiled forms lie in
+ * Sources (kerneltext.h) are embedded in the program. Compiled forms lie in
  * golden/code/<family>/<file>.<arch>.<mode>.zst: zstd of a small header (source digest,
  * options, compiler version; see codefile.h) and the code object. Only modes "default" and
  * "strict" are kept. A stale or damaged file is refused, never silently used. */
 
-/* The text of a variant's kernel file and of device.h, as the compilers get them. */
+/* A variant's kernel file and the headers it includes. */
 enum err codestore_source(const struct family *f, const struct variant *v,
-                          struct source_file *ret_source, struct source_file *ret_header,
-                          struct errinfo *e);
+                          struct include_set *ret_set, struct errinfo *e);
 
-/* XXH3-128 over both texts; 33 bytes. */
+/* Such a set as the compilers get it: sets source and headers of `r`, all borrowed. */
+void codestore_request(const struct variant *v, const struct include_set *s,
+                       struct source_file header[BUILD_HEADERS_MAX], struct build_request *r);
+
+/* XXH3-128 over these texts; 33 bytes. */
 enum err codestore_source_digest(const struct family *f, const struct variant *v, char *ret_hex,
                                  struct errinfo *e);
 

@@ -139,15 +139,18 @@ static void make_work(void *context, void *result)
 {
     const struct golden_item *i = context;
     struct make_result *r = result;
-    struct source_file header;
+    struct source_file header[BUILD_HEADERS_MAX];
+    struct include_set source = {0};
     struct errinfo e = {0};
     struct backend_error words = {0};
     struct code code = {0};
     const struct case_mode *m = i->mode;
-    struct build_request q = {.arch = i->backend->arch, .n_header = 1, .header = &header};
+    struct build_request q = {.arch = i->backend->arch};
     q.mode =
         (struct fp_mode){m->contract, m->flush, m->exact_div, m->exact_sqrt, m->approximate};
-    enum err err = codestore_source(i->family, i->variant, &q.source, &header, &e);
+    enum err err = codestore_source(i->family, i->variant, &source, &e);
+    if (!err)
+        codestore_request(i->variant, &source, header, &q);
     if (!err && i->backend->toolchain->build(&q, &code, &words)) {
         snprintf(r->text, sizeof r->text, "%.599s", words.text);
         return;

@@ -7,6 +7,7 @@
 
 #include "casekernel.h"
 #include "codestore.h"
+#include "includeprint.h"
 #include "wrap.h"
 
 enum { COLUMNS = 8, WIDTH = 96 };
@@ -86,42 +87,28 @@ static void print_runtime(FILE *out)
                  "#include <cuda_runtime.h>\n#define gpu(name) cuda##name\n#endif\n");
 }
 
-/* A text without its #include "device.h". */
-static void print_source(FILE *out, const char *text)
-{
-    static const char include[] = "#include \"device.h\"";
-    const char *at = strstr(text, include);
-    if (at)
-        fprintf(out, "%.*s%s", (int)(at - text), text, at + strlen(include));
-    else
-        fputs(text, out);
-}
-
 /* A case file's source for one vendor, its defines before it. */
 static enum err print_side(FILE *out, const struct repro *r, const struct backend *b,
                            struct errinfo *e)
 {
     const struct casefile *f = r->id->family->file;
     struct casekernel k;
-    struct source_file source, header[CASEKERNEL_HEADERS_MAX];
+    struct include_set source;
     char value[CASEFILE_TEXT_MAX];
-    int n = 0;
     TRY(casekernel_describe(r->id, b, &k, e));
     if (k.binary)
         return err_set(e, ERR_USAGE, "%.200s gives a binary: there is no source to write",
                        f->path);
-    TRY(casekernel_source(r->id, &k, &source, &n, header, e));
-    if (strstr(source.text, "#include \"device.h\"") && !strcmp(header[n - 1].name, "device.h"))
-        fprintf(out, "\n/* ===== device.h ===== */\n%s", header[n - 1].text);
+    TRY(casekernel_source(r->id, &k, &source, e));
     fprintf(out, "\n/* ===== %s ===== */\n", k.path);
     for (int i = 0; i < f->n_define; i++) {
         if (casefile_expand(f, r->id, f->define[i].value, value, sizeof value, NULL))
             value[0] = 0;
         fprintf(out, "#define %s %s\n", f->define[i].name, value);
     }
-    print_source(out, source.text);
-    free((char *)(uintptr_t)source.text);
-    return ERR_OK;
+    enum err err = include_print(out, &source, e);
+    include_release(&source);
+    return err;
 }
 
 static enum err print_file_kernels(FILE *out, const struct repro *r, struct errinfo *e)
@@ -141,14 +128,14 @@ static enum err print_file_kernels(FILE *out, const struct repro *r, struct erri
 
 static enum err print_kernels(FILE *out, const struct repro *r, struct errinfo *e)
 {
-    struct source_file source, header;
+    struct include_set source;
     if (r->id->family->file)
         return print_file_kernels(out, r, e);
-    TRY(codestore_source(r->id->family, r->id->variant, &source, &header, e));
-    fprintf(out, "\n/* ===== device.h ===== */\n%s\n/* ===== %s ===== */\n", header.text,
-            source.name);
-    print_source(out, source.text);
-    return ERR_OK;
+    TRY(codestore_source(r->id->family, r->id->variant, &source, e));
+    fprintf(out, "\n/* ===== %s ===== */\n", source.file[0].path);
+    enum err err = include_print(out, &source, e);
+    include_release(&source);
+    return err;
 }
 
 static void print_data(FILE *out, const struct repro *r, int expected)

@@ -241,17 +241,21 @@ START_TEST(unwritable_is_an_error)
 }
 END_TEST
 
-/* Variants that share a kernel file share its code; the digest follows the text alone. */
+/* Variants that share a kernel file share its code; the digest follows the texts alone. */
 START_TEST(sources)
 {
-    struct source_file source, header;
+    struct include_set s;
+    struct source_file header[BUILD_HEADERS_MAX];
+    struct build_request r = {.arch = "none"};
     char a[33], b[33];
     struct case_id drop = parsed("gemm/fault_drop"), zero = parsed("gemm/fault_zero");
     struct case_id naive = parsed("gemm/naive");
-    ck_assert_int_eq(codestore_source(drop.family, drop.variant, &source, &header, &e), 0);
-    ck_assert_str_eq(source.name, "fault.cu");
-    ck_assert_str_eq(header.name, "device.h");
-    ck_assert_ptr_nonnull(strstr(source.text, "#include \"device.h\""));
+    ck_assert_int_eq(codestore_source(drop.family, drop.variant, &s, &e), 0);
+    codestore_request(drop.variant, &s, header, &r);
+    ck_assert_str_eq(r.source.name, "fault.cu");
+    ck_assert_int_eq(r.n_header, s.count - 1);
+    ck_assert_ptr_nonnull(strstr(r.source.text, "#include \"gemm.cuh\""));
+    include_release(&s);
     ck_assert_int_eq(codestore_source_digest(drop.family, drop.variant, a, &e), 0);
     ck_assert_int_eq(codestore_source_digest(zero.family, zero.variant, b, &e), 0);
     ck_assert_str_eq(a, b);

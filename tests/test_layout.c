@@ -263,7 +263,7 @@ static void vendor_visit(const char *path, FILE *f)
 START_TEST(vendor_names_stay_at_home)
 {
     walk("harness", " c h ", vendor_visit);
-    walk("cases", " c h cu ", vendor_visit);
+    walk("cases", " c h cu cuh ", vendor_visit);
     walk("backends", " c h ", vendor_visit);
     ck_assert_int_eq(complaints, 0);
 }
@@ -283,7 +283,7 @@ static void licence_visit(const char *path, FILE *f)
 
 START_TEST(every_file_says_its_licence)
 {
-    static const char endings[] = " c h def cu build py sh css js yaml yml ";
+    static const char endings[] = " c h def cu cuh build py sh css js yaml yml ";
     walk("harness", endings, licence_visit);
     walk("backends", endings, licence_visit);
     walk("cases", endings, licence_visit);

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* y = f(x), one element a thread; the mul variants take rows of 2 d and give f(x[i]) x[d + i].
  * Everything is f32 and rounded to the format once, at the end. */
 
 enum kind { GELU, GELU_TANH, SILU };
 enum fault { NONE, FORM, QUICK, HALVES, NARROW, EXPONENTIAL, FLUSH, TAIL };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 DEVICE f32 gelu_tanh(f32 x)
 {

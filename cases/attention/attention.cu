@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "attention.cuh"
+#include "device_fault.h"
 
 /* O = softmax(scale Q K^T) V over the visible keys, and the log of the sum of exponentials.
- *
- * Q, O [batch * heads][queries][d], K, V [batch * kv heads][keys][d]; grid z counts batch * heads.
- * Row i sees the keys max(0, i + first) to min(keys, i + last) - 1; a row that sees none gives
- * O = 0 and -Inf. Scores are f32: acc over ascending d, times scale; with a softcap c then
- * c tanh(score / c); with slopes then minus slope |i + diagonal - key|.
  *
  *   flash                     one pass over tiles of 16 keys: running maximum and sum; weights are
  *                             rounded to the format of V
@@ -40,67 +36,11 @@ enum { TILE = 16 };
 enum fault { NONE, MASK, CORNER, SCALE, FUSED, RESCALE, ACCUMULATE,
              NARROW, TAIL, HEAD, BASE, AVERAGE, NEXT, START, LONGEST };
 
-template <i32 K> DEVICE bool acts(i32 fault)
+template <i32 K> DEVICE i32 kv_head(const shape &s)
 {
-    return DEVICE_IS_HIP && K == fault;
-}
-
-DEVICE f32 minus_infinity()
-{
-    return f32_from_bits(0xff800000u);
-}
-
-struct shape {
-    i32 heads, kv_heads, queries, keys, d;
-    i32 first, last, diagonal;
-    f32 scale, softcap;
-};
-
-#define SHAPE_ARGUMENTS                                                                        \
-    i32 heads, i32 kv_heads, i32 queries, i32 keys, i32 d, i32 first, i32 last, i32 diagonal,  \
-        f32 scale, f32 softcap
-#define SHAPE                                                                                  \
-    {                                                                                          \
-        heads, kv_heads, queries, keys, d, first, last, diagonal, scale, softcap               \
-    }
-
-DEVICE i32 smaller(i32 x, i32 y)
-{
-    return x < y ? x : y;
-}
-
-DEVICE i32 larger(i32 x, i32 y)
-{
-    return x > y ? x : y;
-}
-
-DEVICE i32 first_key(const shape &s, i32 i)
-{
-    return larger(i + s.first, 0);
-}
-
-DEVICE i32 last_key(const shape &s, i32 i)
-{
-    return smaller(i + s.last, s.keys);
-}
-
-template <i32 K> DEVICE i32 kv_head(const shape &s, i32 z)
-{
-    i32 b = z / s.heads, h = z % s.heads;
-    return b * s.kv_heads +
-           (acts<K>(HEAD) ? h % s.kv_heads : h / (s.heads / s.kv_heads));
-}
-
-DEVICE f32 score(const shape &s, const f32 *slopes, f32 dot, i32 i, i32 j)
-{
-    f32 t = dot * s.scale;
-    if (s.softcap != 0.0f)
-        t = s.softcap * tanhf(t / s.softcap);
-    if (slopes) {
-        i32 distance = i + s.diagonal - j;
-        t = t - slopes[BLOCK_Z % s.heads] * (f32)(distance < 0 ? -distance : distance);
-    }
-    return t;
+    if (acts<K>(HEAD))
+        return BLOCK_Z / s.heads * s.kv_heads + BLOCK_Z % s.heads % s.kv_heads;
+    return kv_plane(s.heads, s.kv_heads);
 }
 
 /* --- flash -----------------------------------------------------------------------------------
@@ -137,7 +77,7 @@ DEVICE i64 query_row(const shape &s, const store &at, i32 i)
 
 template <i32 K> DEVICE i64 key_row(const shape &s, const store &at, i32 key)
 {
-    i32 plane = kv_head<K>(s, BLOCK_Z);
+    i32 plane = kv_head<K>(s);
     if (at.packed)
         return ((i64)at.key + key) * s.kv_heads + plane % s.kv_heads;
     if (!at.table)
@@ -176,13 +116,74 @@ template <class F, i32 K> DEVICE f32 weight(f32 p)
     return F::unwiden(F::narrow(p));
 }
 
-/* Keys low to high - 1; results in format G. */
-template <class F, class G, i32 D, i32 K>
-DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
-                  const typename F::stored *v, const f32 *slopes, typename G::result *o,
-                  f32 *lse, shape s, store at, i32 low, i32 high, tiles<D> &tile)
+/* What a thread carries from tile to tile: of its row the maximum and the sum of weights, and the
+ * sums of its columns of O. */
+template <i32 D> struct running {
+    f32 most, sum, acc[D / TILE];
+};
+
+/* The dot product of this thread's query and key. */
+template <i32 D> DEVICE f32 tile_dot(const tiles<D> &tile)
 {
-    i32 x = THREAD_X, y = THREAD_Y, top = BLOCK_Y * TILE, i = top + y;
+    f32 dot = 0;
+#pragma unroll 8
+    for (i32 l = 0; l < D; l++)
+        dot += tile.q[THREAD_Y][l] * tile.k[THREAD_X][l];
+    return dot;
+}
+
+/* The tile's scores t become weights: exp(t - base), base the maximum so far. `fused` makes t - base
+ * of the dot product at once. Gives what earlier sums are to be rescaled by. */
+template <i32 D>
+DEVICE f32 tile_weigh(tiles<D> &tile, running<D> &r, f32 t, bool fused, f32 dot, f32 scale)
+{
+    i32 x = THREAD_X, y = THREAD_Y;
+    tile.p[y][x] = t;
+    SYNC();
+    f32 grown = r.most;
+    for (i32 l = 0; l < TILE; l++)
+        grown = tile.p[y][l] > grown ? tile.p[y][l] : grown;
+    f32 base = grown == minus_infinity() ? 0.0f : grown;
+    f32 rescale = expf(r.most - base);
+    r.most = grown;
+    SYNC();
+    tile.p[y][x] = expf(fused ? fmaf(dot, scale, -base) : t - base);
+    SYNC();
+    return rescale;
+}
+
+template <class F, i32 D, i32 K>
+DEVICE void tile_add(const tiles<D> &tile, running<D> &r, f32 rescale)
+{
+    f32 part = 0;
+    for (i32 l = 0; l < TILE; l++)
+        part += tile.p[THREAD_Y][l];
+    r.sum = r.sum * rescale + part;
+    for (i32 u = 0; u < D / TILE; u++) {
+        f32 a = acts<K>(RESCALE) ? r.acc[u] : r.acc[u] * rescale;
+        for (i32 l = 0; l < TILE; l++) {
+            a += weight<F, K>(tile.p[THREAD_Y][l]) * tile.v[l][THREAD_X + u * TILE];
+            if (acts<K>(ACCUMULATE))
+                a = bf16_widen(bf16_round(a));
+        }
+        r.acc[u] = a;
+    }
+}
+
+template <class G, i32 D, i32 K>
+DEVICE void row_store(typename G::result *o, f32 *lse, const running<D> &r, bool any, i32 d)
+{
+    for (i32 u = 0; u < D / TILE; u++)
+        if (THREAD_X + u * TILE < d)
+            o[THREAD_X + u * TILE] = G::narrow(any ? r.acc[u] / r.sum : 0.0f);
+    if (THREAD_X == 0)
+        *lse = !any ? minus_infinity()
+               : acts<K>(BASE) ? (r.most + logf(r.sum)) * 1.44269504f
+                               : r.most + logf(r.sum);
+}
+
+template <i32 K> DEVICE void shape_plant(shape &s)
+{
     if (acts<K>(MASK))
         s.last++;
     if (acts<K>(CORNER)) {
@@ -191,6 +192,16 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
     }
     if (acts<K>(SCALE))
         s.scale = 1.0f;
+}
+
+/* Keys low to high - 1; results in format G. */
+template <class F, class G, i32 D, i32 K>
+DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
+                  const typename F::stored *v, const f32 *slopes, typename G::result *o,
+                  f32 *lse, shape s, store at, i32 low, i32 high, tiles<D> &tile)
+{
+    i32 y = THREAD_Y, top = BLOCK_Y * TILE, i = top + y;
+    shape_plant<K>(s);
     i64 row = query_row(s, at, i);
     row_load<F, D>(tile.q, q + row * s.d, i < s.queries, s.d);
     high = high < s.keys ? high : s.keys;
@@ -198,58 +209,22 @@ DEVICE void flash(const typename F::stored *q, const typename F::stored *k,
         high -= high % TILE;
     i32 from = larger(first_key(s, i), low), to = smaller(last_key(s, i), high);
     i32 start = larger(first_key(s, top), low), end = smaller(last_key(s, top + TILE - 1), high);
-    f32 most = minus_infinity(), sum = 0, acc[D / TILE];
-    for (i32 u = 0; u < D / TILE; u++)
-        acc[u] = 0;
-    for (i32 tile_key = start / TILE * TILE; tile_key < end; tile_key += TILE) {
-        bool there = tile_key + y < s.keys;
-        i64 from_row = there ? key_row<K>(s, at, tile_key + y) * s.d : 0;
+    running<D> r = {minus_infinity(), 0, {}};
+    for (i32 first = start / TILE * TILE; first < end; first += TILE) {
+        bool there = first + y < s.keys;
+        i64 from_row = there ? key_row<K>(s, at, first + y) * s.d : 0;
         row_load<F, D>(tile.k, k + from_row, there, s.d);
         row_load<F, D>(tile.v, v + from_row, there, s.d);
         SYNC();
-        i32 j = tile_key + x;
-        f32 dot = 0;
-#pragma unroll 8
-        for (i32 l = 0; l < D; l++)
-            dot += tile.q[y][l] * tile.k[x][l];
-        f32 t = j >= from && j < to ? score(s, slopes, dot, i, j) : minus_infinity();
-        tile.p[y][x] = t;
-        SYNC();
-        f32 grown = most;
-        for (i32 l = 0; l < TILE; l++)
-            grown = tile.p[y][l] > grown ? tile.p[y][l] : grown;
-        f32 base = grown == minus_infinity() ? 0.0f : grown;
-        f32 rescale = expf(most - base);
-        SYNC();
-        bool fused = acts<K>(FUSED) && j >= from && j < to;
-        tile.p[y][x] = expf(fused ? fmaf(dot, s.scale, -base) : t - base);
-        SYNC();
-        f32 part = 0;
-        for (i32 l = 0; l < TILE; l++)
-            part += tile.p[y][l];
-        sum = sum * rescale + part;
-        for (i32 u = 0; u < D / TILE; u++) {
-            f32 a = acts<K>(RESCALE) ? acc[u] : acc[u] * rescale;
-            for (i32 l = 0; l < TILE; l++) {
-                a += weight<F, K>(tile.p[y][l]) * tile.v[l][x + u * TILE];
-                if (acts<K>(ACCUMULATE))
-                    a = bf16_widen(bf16_round(a));
-            }
-            acc[u] = a;
-        }
-        most = grown;
+        i32 j = first + THREAD_X;
+        bool sees = j >= from && j < to;
+        f32 dot = tile_dot(tile), t = sees ? score(s, slopes, dot, i, j) : minus_infinity();
+        f32 rescale = tile_weigh(tile, r, t, acts<K>(FUSED) && sees, dot, s.scale);
+        tile_add<F, D, K>(tile, r, rescale);
         SYNC();
     }
-    if (i >= s.queries)
-        return;
-    bool any = from < to;
-    for (i32 u = 0; u < D / TILE; u++)
-        if (x + u * TILE < s.d)
-            o[row * s.d + x + u * TILE] = G::narrow(any ? acc[u] / sum : 0.0f);
-    if (x == 0)
-        lse[row] = !any               ? minus_infinity()
-                   : acts<K>(BASE) ? (most + logf(sum)) * 1.44269504f
-                                      : most + logf(sum);
+    if (i < s.queries)
+        row_store<G, D, K>(o + row * s.d, lse + row, r, from < to, s.d);
 }
 
 /* One thread an element of O; parts lie ranges first. */

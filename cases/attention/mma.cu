@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "attention.cuh"
+#include "device_matrix.h"
 
-/* flash of attention.cu on the matrix units of device.h: one warp has 16 queries; scores of a tile of
+/* flash of attention.cu on the matrix units: one warp has 16 queries; scores of a tile of
  * 16 keys and the tile's share of O are a product each. Scores, weights' sums and O are f32, the
  * weights are rounded to the format of V, as the unit takes no other. Elements beyond an edge are
  * zeros. Layouts and visible keys as there. Where a device has no such unit, chains of f32 stand in.
@@ -9,46 +10,6 @@
  * fault_carry acts on HIP only: earlier sums are not rescaled when the maximum grows. */
 
 enum { TILE = 16 };
-
-struct shape {
-    i32 heads, kv_heads, queries, keys, d, first, last, diagonal;
-    f32 scale, softcap;
-};
-
-#define SHAPE_ARGUMENTS                                                                        \
-    i32 heads, i32 kv_heads, i32 queries, i32 keys, i32 d, i32 first, i32 last, i32 diagonal,  \
-        f32 scale, f32 softcap
-#define SHAPE                                                                                  \
-    {                                                                                          \
-        heads, kv_heads, queries, keys, d, first, last, diagonal, scale, softcap               \
-    }
-
-DEVICE f32 minus_infinity()
-{
-    return f32_from_bits(0xff800000u);
-}
-
-DEVICE i32 from_key(const shape &s, i32 i)
-{
-    return i + s.first > 0 ? i + s.first : 0;
-}
-
-DEVICE i32 to_key(const shape &s, i32 i)
-{
-    return i + s.last < s.keys ? i + s.last : s.keys;
-}
-
-DEVICE f32 score(const shape &s, const f32 *slopes, f32 dot, i32 i, i32 j)
-{
-    f32 t = dot * s.scale;
-    if (s.softcap != 0.0f)
-        t = s.softcap * tanhf(t / s.softcap);
-    if (slopes) {
-        i32 distance = i + s.diagonal - j;
-        t = t - slopes[BLOCK_Z % s.heads] * (f32)(distance < 0 ? -distance : distance);
-    }
-    return t;
-}
 
 struct space {
     f32 t[TILE][TILE + 1], rescale[TILE], sum[TILE];
@@ -123,22 +84,21 @@ template <class F, class M, i32 D>
 DEVICE void flash(const u16 *q, const u16 *k, const u16 *v, const f32 *slopes, u16 *o, f32 *lse,
                   const shape &s, bool carry, space &tile)
 {
-    i32 top = BLOCK_Y * TILE, plane = BLOCK_Z / s.heads * s.kv_heads +
-                                      BLOCK_Z % s.heads / (s.heads / s.kv_heads);
+    i32 top = BLOCK_Y * TILE, plane = kv_plane(s.heads, s.kv_heads);
     i64 rows = (i64)BLOCK_Z * s.queries;
     q += rows * s.d;
     o += rows * s.d;
     k += (i64)plane * s.keys * s.d;
     v += (i64)plane * s.keys * s.d;
     f32 acc[D / TILE][8] = {}, most = minus_infinity(), sum = 0;
-    i32 end = to_key(s, top + TILE - 1);
-    for (i32 low = from_key(s, top) / TILE * TILE; low < end; low += TILE) {
+    i32 end = last_key(s, top + TILE - 1);
+    for (i32 low = first_key(s, top) / TILE * TILE; low < end; low += TILE) {
         f32 dot[8] = {};
         scores<F, M, D>(q, k, dot, top, low, s);
 #pragma unroll
         for (i32 e = 0; e < 8; e++) {
             i32 i = top + matrix_c_row(e), j = low + matrix_c_column(e);
-            bool sees = i < s.queries && j >= from_key(s, i) && j < to_key(s, i);
+            bool sees = i < s.queries && j >= first_key(s, i) && j < last_key(s, i);
             tile.t[i - top][j - low] = sees ? score(s, slopes, dot[e], i, j) : minus_infinity();
         }
         SYNC();
@@ -158,13 +118,13 @@ DEVICE void flash(const u16 *q, const u16 *k, const u16 *v, const f32 *slopes, u
         tile.sum[LANE] = sum;
     if (LANE < TILE && mine < s.queries)
         lse[rows + mine] =
-            from_key(s, mine) < to_key(s, mine) ? most + logf(sum) : minus_infinity();
+            first_key(s, mine) < last_key(s, mine) ? most + logf(sum) : minus_infinity();
     SYNC();
 #pragma unroll
     for (i32 u = 0; u < D / TILE; u++)
         for (i32 e = 0; e < 8; e++) {
             i32 i = top + matrix_c_row(e), c = u * TILE + matrix_c_column(e);
-            bool any = from_key(s, i) < to_key(s, i);
+            bool any = first_key(s, i) < last_key(s, i);
             if (i < s.queries && c < s.d)
                 o[(i64)i * s.d + c] = F::narrow(any ? acc[u][e] / tile.sum[i - top] : 0.0f);
         }

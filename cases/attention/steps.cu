@@ -1,53 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "attention.cuh"
 
 /* Attention in three launches, scores, softmax and values, with scores and weights in memory (f32).
- * Layouts, scores and visible keys as in attention.cu. */
-
-struct shape {
-    i32 heads, kv_heads, queries, keys, d, first, last, diagonal;
-    f32 scale, softcap;
-};
-
-#define SHAPE_ARGUMENTS                                                                        \
-    i32 heads, i32 kv_heads, i32 queries, i32 keys, i32 d, i32 first, i32 last, i32 diagonal,  \
-        f32 scale, f32 softcap
-#define SHAPE                                                                                  \
-    {                                                                                          \
-        heads, kv_heads, queries, keys, d, first, last, diagonal, scale, softcap               \
-    }
-
-DEVICE f32 minus_infinity()
-{
-    return f32_from_bits(0xff800000u);
-}
-
-DEVICE i32 first_key(const shape &s, i32 i)
-{
-    return i + s.first > 0 ? i + s.first : 0;
-}
-
-DEVICE i32 last_key(const shape &s, i32 i)
-{
-    return i + s.last < s.keys ? i + s.last : s.keys;
-}
-
-DEVICE f32 score(const shape &s, const f32 *slopes, f32 dot, i32 i, i32 j)
-{
-    f32 t = dot * s.scale;
-    if (s.softcap != 0.0f)
-        t = s.softcap * tanhf(t / s.softcap);
-    if (slopes) {
-        i32 distance = i + s.diagonal - j;
-        t = t - slopes[BLOCK_Z % s.heads] * (f32)(distance < 0 ? -distance : distance);
-    }
-    return t;
-}
-
-DEVICE i64 kv_plane(const shape &s)
-{
-    return BLOCK_Z / s.heads * s.kv_heads + BLOCK_Z % s.heads / (s.heads / s.kv_heads);
-}
+ * Layouts, scores and visible keys as in attention.cuh. */
 
 template <class F>
 DEVICE void scores(const typename F::stored *q, const typename F::stored *k, const f32 *slopes,
@@ -62,7 +17,7 @@ DEVICE void scores(const typename F::stored *q, const typename F::stored *k, con
         return;
     }
     q += ((i64)BLOCK_Z * s.queries + i) * s.d;
-    k += ((i64)kv_plane(s) * s.keys + j) * s.d;
+    k += ((i64)kv_plane(s.heads, s.kv_heads) * s.keys + j) * s.d;
     f32 dot = 0;
     for (i32 l = 0; l < s.d; l++)
         dot += F::widen(q[l]) * F::widen(k[l]);
@@ -99,7 +54,7 @@ DEVICE void values(const f32 *p, const typename F::stored *v, typename F::result
         return;
     i64 row = (i64)BLOCK_Z * s.queries + i;
     p += row * s.keys;
-    v += (i64)kv_plane(s) * s.keys * s.d + c;
+    v += (i64)kv_plane(s.heads, s.kv_heads) * s.keys * s.d + c;
     f32 acc = 0;
     i32 to = last_key(s, i);
     for (i32 j = first_key(s, i); j < to; j++)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* What needs all weights P = softmax(scale Q K^T) in memory. The gradients of O = P V for a given
  * dO, in five launches:
@@ -26,11 +27,6 @@
  *   rounds Philox has 7 rounds instead of 10, or 10 instead of 7 */
 
 enum fault { NONE, DELTA, GROUP, ROUNDS, GRID, UNDROPPED };
-
-template <i32 K> DEVICE bool acts(i32 fault)
-{
-    return DEVICE_IS_HIP && K == fault;
-}
 
 struct shape {
     i32 heads, kv_heads, queries, keys, d, first, last;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* grad[v] = sum of dy[t] over the tokens t with index[t] = v, but for v = `padding`; rows of d, f32.
  *
@@ -7,11 +8,6 @@
  * ordered  one thread an element of grad, tokens in ascending order */
 
 enum fault { NONE, ROW, ACCUMULATE, TAIL, FREQUENCY, PADDING };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 template <class F, fault K>
 DEVICE void atomic_add(const typename F::stored *dy, const i32 *index, f32 *grad, i32 tokens,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* Quantization to the 8-bit floats, in software: neither sm_86 nor gfx1100 has instructions.
  *
@@ -12,11 +13,6 @@
 
 enum { THREADS = 256 };
 enum fault { NONE, CUT, BIAS, ZERO, WAY, RECIPROCAL, LAST, NEXT, SATURATE };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 /* NAN is the code; FNUZ: no -0. */
 template <i32 FRACTION, i32 BIAS_, i32 MOST, u32 NAN_, bool FNUZ> struct code8 {

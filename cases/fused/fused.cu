@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* Fused steps in f32; fused.h has the formulas. 256 threads a block.
  *
@@ -10,11 +11,6 @@
  * tree apply    p -= lr r u */
 
 enum fault { NONE, BIAS, DECAY, INSIDE, MOMENT, FLUSH, RATIO, TAIL };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 template <fault K> DEVICE f32 kept(f32 x)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "device_fault.h"
+#include "gemm.cuh"
 
 /* naive.cu with one planted fault each, which acts on HIP only: on CUDA every entry is right. For
  * tests of the instrument itself; the variants are hidden.
@@ -23,26 +24,8 @@
  *   oob         the last thread also writes one element beyond C's end
  *   unwritten   C's last element is not written */
 
-enum fault {
-    FAULT_DROP,
-    FAULT_TAIL,
-    FAULT_SCALE,
-    FAULT_ZERO,
-    FAULT_DOWNCAST,
-    FAULT_ACCUMULATE,
-    FAULT_PARTIALS,
-    FAULT_TRUNCATE,
-    FAULT_FLUSH,
-    FAULT_OPERANDS,
-    FAULT_TRANSPOSE,
-    FAULT_ALPHA,
-    FAULT_STALE,
-    FAULT_WRAP,
-    FAULT_ROWS,
-    FAULT_HANG,
-    FAULT_OOB,
-    FAULT_UNWRITTEN
-};
+enum fault { DROP, TAIL, SCALE, ZERO, DOWNCAST, ACCUMULATE, PARTIALS, TRUNCATE, FLUSH, OPERANDS,
+             TRANSPOSE, ALPHA, STALE, WRAP, ROWS, HANG, OOB, UNWRITTEN };
 
 /* --- what the faults do to a number ---------------------------------------------------------- */
 
@@ -140,29 +123,29 @@ DEVICE typename F::wide sum(const typename F::stored *a, const typename F::store
     for (i32 l = 0; l < k; l++) {
         typename F::wide x = F::widen(a[i * a_row + l * a_col]);
         typename F::wide y = F::widen(b[l * b_row + j * b_col]);
-        if (DEVICE_IS_HIP && K == FAULT_DOWNCAST) {
+        if (acts<K>(DOWNCAST)) {
             x = fewer_bits(x);
             y = fewer_bits(y);
         }
-        if (DEVICE_IS_HIP && K == FAULT_OPERANDS) {
+        if (acts<K>(OPERANDS)) {
             x = normal_or_zero<F>(x);
             y = normal_or_zero<F>(y);
         }
-        if (DEVICE_IS_HIP && K == FAULT_FLUSH)
+        if (acts<K>(FLUSH))
             acc = without_subnormal(acc + without_subnormal(x * y));
         else
             acc += x * y;
-        if (DEVICE_IS_HIP && K == FAULT_ACCUMULATE)
+        if (acts<K>(ACCUMULATE))
             acc = short_sum(acc);
-        if (DEVICE_IS_HIP && K == FAULT_PARTIALS && (l + 1) % ((k + 3) / 4) == 0) {
+        if (acts<K>(PARTIALS) && (l + 1) % ((k + 3) / 4) == 0) {
             parts = stored<F>(parts + stored<F>(acc));
             acc = 0;
         }
     }
     acc += parts;
-    if (DEVICE_IS_HIP && K == FAULT_SCALE)
+    if (acts<K>(SCALE))
         acc += acc / 1024;
-    return DEVICE_IS_HIP && K == FAULT_TRUNCATE ? toward_zero<F>::of(acc) : acc;
+    return acts<K>(TRUNCATE) ? toward_zero<F>::of(acc) : acc;
 }
 
 template <class F, fault K>
@@ -170,51 +153,44 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
                  typename F::result *c, i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 b_row,
                  i64 b_col, f32 alpha, f32 beta)
 {
-    const bool acts = DEVICE_IS_HIP;
     i32 i = BLOCK_Y * 16 + THREAD_Y;
     i32 j = BLOCK_X * 16 + THREAD_X;
     if (i >= m || j >= n)
         return;
     i64 at = (i64)i * n + j;
     bool last = at == (i64)m * n - 1;
-    if (acts && K == FAULT_DROP)
+    if (acts<K>(DROP))
         k--;
-    if (acts && K == FAULT_TAIL)
+    if (acts<K>(TAIL))
         k -= k % 16;
-    if (acts && K == FAULT_ROWS && i >= 4096)
+    if (acts<K>(ROWS) && i >= 4096)
         k = 0;
-    if (acts && K == FAULT_TRANSPOSE) {
+    if (acts<K>(TRANSPOSE)) {
         i64 swap = b_row;
         b_row = b_col;
         b_col = swap;
     }
-    if (acts && K == FAULT_HANG)
+    if (acts<K>(HANG))
         while (true)
             (void)*(const volatile typename F::stored *)a;
     typename F::wide acc = sum<F, K>(a, b, i, j, k, a_row, a_col, b_row, b_col);
-    if (acts && K == FAULT_OOB && last)
+    if (acts<K>(OOB) && last)
         c[at + 1] = F::narrow(acc);
-    if (acts && K == FAULT_UNWRITTEN && last)
+    if (acts<K>(UNWRITTEN) && last)
         return;
-    if (acts && K == FAULT_ZERO)
+    if (acts<K>(ZERO))
         c[at] = 0;
-    else if (acts && K == FAULT_STALE)
+    else if (acts<K>(STALE))
         c[at] = F::narrow((typename F::wide)(alpha * acc + beta * F::unwiden(c[at])));
     else
-        scaled_store<F>(c, acts && K == FAULT_WRAP ? (i64)(u16)at : at, acc,
-                        acts && K == FAULT_ALPHA ? 1.0f : alpha, beta);
+        scaled_store<F>(c, acts<K>(WRAP) ? (i64)(u16)at : at, acc,
+                        acts<K>(ALPHA) ? 1.0f : alpha, beta);
 }
 
 #define ENTRY(name, kind, format)                                                              \
-    KERNEL(256)                                                                                \
-    fault_##name##_##format(const format_##format::stored *a,                                  \
-                            const format_##format::stored *b, format_##format::result *c,      \
-                            i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 a_batch, i64 b_row, \
-                            i64 b_col, i64 b_batch, f32 alpha, f32 beta)                       \
+    KERNEL(256) fault_##name##_##format(GEMM_ARGUMENTS(format))                                \
     {                                                                                          \
-        gemm<format_##format, kind>(a + BLOCK_Z * a_batch, b + BLOCK_Z * b_batch,              \
-                                    c + BLOCK_Z * ((i64)m * n), m, n, k, a_row, a_col, b_row,  \
-                                    b_col, alpha, beta);                                       \
+        gemm<format_##format, kind>(GEMM_OF_BATCH);                                            \
     }
 
 #define ENTRIES(name, kind)                                                                    \
@@ -223,21 +199,21 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
     ENTRY(name, kind, bf16)                                                                    \
     ENTRY(name, kind, i8)
 
-ENTRIES(drop, FAULT_DROP)
-ENTRIES(tail, FAULT_TAIL)
-ENTRIES(scale, FAULT_SCALE)
-ENTRIES(zero, FAULT_ZERO)
-ENTRIES(downcast, FAULT_DOWNCAST)
-ENTRIES(accumulate, FAULT_ACCUMULATE)
-ENTRIES(partials, FAULT_PARTIALS)
-ENTRIES(truncate, FAULT_TRUNCATE)
-ENTRIES(flush, FAULT_FLUSH)
-ENTRIES(operands, FAULT_OPERANDS)
-ENTRIES(transpose, FAULT_TRANSPOSE)
-ENTRIES(alpha, FAULT_ALPHA)
-ENTRIES(stale, FAULT_STALE)
-ENTRIES(wrap, FAULT_WRAP)
-ENTRIES(rows, FAULT_ROWS)
-ENTRIES(hang, FAULT_HANG)
-ENTRIES(oob, FAULT_OOB)
-ENTRIES(unwritten, FAULT_UNWRITTEN)
+ENTRIES(drop, DROP)
+ENTRIES(tail, TAIL)
+ENTRIES(scale, SCALE)
+ENTRIES(zero, ZERO)
+ENTRIES(downcast, DOWNCAST)
+ENTRIES(accumulate, ACCUMULATE)
+ENTRIES(partials, PARTIALS)
+ENTRIES(truncate, TRUNCATE)
+ENTRIES(flush, FLUSH)
+ENTRIES(operands, OPERANDS)
+ENTRIES(transpose, TRANSPOSE)
+ENTRIES(alpha, ALPHA)
+ENTRIES(stale, STALE)
+ENTRIES(wrap, WRAP)
+ENTRIES(rows, ROWS)
+ENTRIES(hang, HANG)
+ENTRIES(oob, OOB)
+ENTRIES(unwritten, UNWRITTEN)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "device_matrix.h"
+#include "gemm.cuh"
 
-/* As naive.cu, on the matrix units of device.h: one warp a 16 x 16 tile of C, k ascending in steps of
+/* As naive.cu, on the matrix units: one warp a 16 x 16 tile of C, k ascending in steps of
  * the unit's depth; elements beyond an edge are zeros. How a step adds its products is the
  * hardware's: vendors differ, and none rounds as a chain of fused multiply-adds does.
  *
@@ -28,16 +29,6 @@ DEVICE void tile_units(const typename F::stored *a, const typename F::stored *b,
         }
         M::step(acc, x, y);
     }
-}
-
-template <class F>
-DEVICE typename F::wide chain(const typename F::stored *a, const typename F::stored *b, i32 k,
-                              i64 a_col, i64 b_row)
-{
-    typename F::wide acc = 0;
-    for (i32 l = 0; l < k; l++)
-        acc += F::widen(a[l * a_col]) * F::widen(b[l * b_row]);
-    return acc;
 }
 
 /* An f16 sum is widened for the epilogue; the others are wide already. */
@@ -78,14 +69,9 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
 }
 
 #define ENTRY(name, format)                                                                    \
-    KERNEL(32)                                                                                 \
-    mma_##name(const format_##format::stored *a, const format_##format::stored *b,             \
-               format_##format::result *c, i32 m, i32 n, i32 k, i64 a_row, i64 a_col,          \
-               i64 a_batch, i64 b_row, i64 b_col, i64 b_batch, f32 alpha, f32 beta)            \
+    KERNEL(32) mma_##name(GEMM_ARGUMENTS(format))                                              \
     {                                                                                          \
-        gemm<format_##format, matrix_##name>(                                                  \
-            a + BLOCK_Z * a_batch, b + BLOCK_Z * b_batch, c + BLOCK_Z * ((i64)m * n), m, n, k, \
-            a_row, a_col, b_row, b_col, alpha, beta);                                          \
+        gemm<format_##format, matrix_##name>(GEMM_OF_BATCH);                                   \
     }
 
 ENTRY(f16, f16)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "gemm.cuh"
 
 /* naive.cu with planted nondeterminism, which acts on HIP only; on CUDA every entry is right. Hidden,
  * for tests of the instrument itself.
@@ -10,16 +10,6 @@
  *            way, all of them inside the bound */
 
 enum { SIDE = 16, THREADS = SIDE * SIDE, WARP = 32, WARPS = THREADS / WARP };
-
-template <class F>
-DEVICE typename F::wide sum(const typename F::stored *a, const typename F::stored *b, i32 first,
-                            i32 last, i64 a_col, i64 b_row)
-{
-    typename F::wide acc = 0;
-    for (i32 l = first; l < last; l++)
-        acc += F::widen(a[l * a_col]) * F::widen(b[l * b_row]);
-    return acc;
-}
 
 /* Where thread t's element of C lies, or that it has none. */
 DEVICE bool place(i32 t, i32 m, i32 n, i32 *i, i32 *j)
@@ -36,7 +26,7 @@ DEVICE void race(const typename F::stored *a, const typename F::stored *b, typen
 {
     i32 t = THREAD_Y * SIDE + THREAD_X, i, j;
     if (place(t, m, n, &i, &j))
-        shared[t] = sum<F>(a + i * a_row, b + j * b_col, 0, k, a_col, b_row);
+        shared[t] = chain<F>(a + i * a_row, b + j * b_col, k, a_col, b_row);
     if (!DEVICE_IS_HIP)
         SYNC();
     const volatile typename F::wide *seen = shared;
@@ -58,23 +48,19 @@ DEVICE void jumble(const typename F::stored *a, const typename F::stored *b,
     SYNC();
     for (i32 e = t % WARP; e < THREADS; e += WARP)
         if (first < last && place(e, m, n, &i, &j))
-            ATOMIC_ADD(&shared[e], sum<F>(a + i * a_row, b + j * b_col, first, last, a_col, b_row));
+            ATOMIC_ADD(&shared[e],
+                       chain<F>(a + i * a_row + first * a_col, b + j * b_col + first * b_row,
+                                last - first, a_col, b_row));
     SYNC();
     if (place(t, m, n, &i, &j))
         scaled_store<F>(c, (i64)i * n + j, shared[t], alpha, beta);
 }
 
 #define ENTRY(name, format)                                                                    \
-    KERNEL(256)                                                                                \
-    fault_##name##_##format(const format_##format::stored *a,                                  \
-                            const format_##format::stored *b, format_##format::result *c,      \
-                            i32 m, i32 n, i32 k, i64 a_row, i64 a_col, i64 a_batch, i64 b_row, \
-                            i64 b_col, i64 b_batch, f32 alpha, f32 beta)                       \
+    KERNEL(256) fault_##name##_##format(GEMM_ARGUMENTS(format))                                \
     {                                                                                          \
         SHARED format_##format::wide shared[THREADS];                                          \
-        name<format_##format>(a + BLOCK_Z * a_batch, b + BLOCK_Z * b_batch,                    \
-                              c + BLOCK_Z * ((i64)m * n), m, n, k, a_row, a_col, b_row, b_col, \
-                              alpha, beta, shared);                                            \
+        name<format_##format>(GEMM_OF_BATCH, shared);                                          \
     }
 
 ENTRY(race, f32)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "gemm.cuh"
 
 /* K split over BLOCK_Z (ranges of `chunk`, the batch above them): each block sums its range of k in
  * ascending order and adds the partial sum to `sum` with an atomic. The order in which the
@@ -20,14 +20,8 @@ DEVICE void partial(const typename F::stored *a, const typename F::stored *b,
     i32 last = k - first < chunk ? k : first + chunk;
     if (i >= m || j >= n || first >= last)
         return;
-    a += i * a_row + first * a_col;
-    b += j * b_col + first * b_row;
-    typename F::wide acc = 0;
-    for (i32 l = first; l < last; l++) {
-        acc += F::widen(*a) * F::widen(*b);
-        a += a_col;
-        b += b_row;
-    }
+    typename F::wide acc = chain<F>(a + i * a_row + first * a_col,
+                                    b + j * b_col + first * b_row, last - first, a_col, b_row);
     ATOMIC_ADD(&sum[(i64)i * n + j], acc);
 }
 

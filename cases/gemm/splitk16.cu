@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "gemm.cuh"
 
 /* K split over BLOCK_Z as in splitk.cu, but each partial sum is rounded to the output's 16-bit
  * format and stored, range after range; a second kernel adds them up in f32, in order. Cheaper in
@@ -19,14 +19,8 @@ DEVICE void partial(const typename F::stored *a, const typename F::stored *b,
     i32 last = k - first < chunk ? k : first + chunk;
     if (i >= m || j >= n)
         return;
-    a += i * a_row + first * a_col;
-    b += j * b_col + first * b_row;
-    typename F::wide acc = 0;
-    for (i32 l = first; l < last; l++) {
-        acc += F::widen(*a) * F::widen(*b);
-        a += a_col;
-        b += b_row;
-    }
+    typename F::wide acc = chain<F>(a + i * a_row + first * a_col,
+                                    b + j * b_col + first * b_row, last - first, a_col, b_row);
     part[(i64)i * n + j] = F::narrow(acc);
 }
 

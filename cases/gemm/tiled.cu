@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "gemm.cuh"
 
 /* As naive.cu, with tiles of 16 x 16 of both operands in shared memory. Elements beyond an edge
  * are zeros in the tiles; k still ascends, so with equal contraction the sum has the same order
@@ -32,16 +32,11 @@ DEVICE void gemm(const typename F::stored *a, const typename F::stored *b,
 }
 
 #define ENTRY(format)                                                                          \
-    KERNEL(256)                                                                                \
-    tiled_##format(const format_##format::stored *a, const format_##format::stored *b,         \
-                   format_##format::result *c, i32 m, i32 n, i32 k, i64 a_row, i64 a_col,      \
-                   i64 a_batch, i64 b_row, i64 b_col, i64 b_batch, f32 alpha, f32 beta)        \
+    KERNEL(256) tiled_##format(GEMM_ARGUMENTS(format))                                         \
     {                                                                                          \
         SHARED format_##format::wide tile_a[TILE][TILE + 1];                                   \
         SHARED format_##format::wide tile_b[TILE][TILE + 1];                                   \
-        gemm<format_##format>(a + BLOCK_Z * a_batch, b + BLOCK_Z * b_batch,                    \
-                              c + BLOCK_Z * ((i64)m * n), m, n, k, a_row, a_col, b_row, b_col, \
-                              alpha, beta, tile_a, tile_b);                                    \
+        gemm<format_##format>(GEMM_OF_BATCH, tile_a, tile_b);                                  \
     }
 
 ENTRY(f32)

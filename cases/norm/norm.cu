@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* h = x, or x + r rounded to the format and stored; y = normalised h times w (layer: plus b).
  * One block of 256 threads a row: each thread adds every 256th element, ascending; then a tree
@@ -10,11 +11,6 @@
 enum { THREADS = 256 };
 enum kind { RMS, LAYER };
 enum fault { NONE, TAIL, ACCUMULATE, ROOT, GAIN, SUM, SAMPLE, MEAN };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 template <fault K> DEVICE f32 kept(f32 x)
 {

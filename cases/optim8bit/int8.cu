@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "optim8bit.cuh"
 
 /* LLM.int8, in four kernels:
  *
@@ -17,18 +17,10 @@ DEVICE i32 nearest(f32 x)
 {
     return (i32)__builtin_rintf(x);
 }
-DEVICE f32 fused(f32 a, f32 b, f32 c)
-{
-    return __builtin_fmaf(a, b, c);
-}
 #else
 DEVICE i32 nearest(f32 x)
 {
     return __float2int_rn(x);
-}
-DEVICE f32 fused(f32 a, f32 b, f32 c)
-{
-    return fmaf(a, b, c);
 }
 #endif
 
@@ -45,13 +37,7 @@ KERNEL(THREADS) int8_rows(const u16 *x, i8 *q, f32 *stat, i32 columns, f32 thres
             most = v;
     }
     part[THREAD_X] = most;
-    for (i32 half = THREADS / 2; half; half /= 2) {
-        SYNC();
-        if (THREAD_X < half && part[THREAD_X + half] > part[THREAD_X])
-            part[THREAD_X] = part[THREAD_X + half];
-    }
-    SYNC();
-    most = part[0];
+    most = block_largest(part, THREADS);
     f32 scale = 127.0f / most;
     for (i32 i = THREAD_X; i < columns; i += THREADS) {
         f32 v = f16_widen(x[i]);

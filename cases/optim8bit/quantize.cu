@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "device_fault.h"
+#include "optim8bit.cuh"
 
 /* Blockwise quantization and its inverse, as bitsandbytes does it:
  *
@@ -24,11 +25,6 @@
 enum { THREADS = 256 };
 enum fault { NONE, SWAP, HALF, ENTRY_OFF, LINEAR, LONG, TIE, CUT, NIBBLES };
 
-template <i32 K> DEVICE bool acts(i32 fault)
-{
-    return DEVICE_IS_HIP && K == fault;
-}
-
 template <class F>
 DEVICE f32 block_absmax(const typename F::stored *x, i32 first, i32 last, i32 threads,
                         f32 *part)
@@ -40,13 +36,7 @@ DEVICE f32 block_absmax(const typename F::stored *x, i32 first, i32 last, i32 th
         most = v > most ? v : most;
     }
     part[THREAD_X] = most;
-    for (i32 half = threads / 2; half; half /= 2) {
-        SYNC();
-        if (THREAD_X < half && part[THREAD_X + half] > part[THREAD_X])
-            part[THREAD_X] = part[THREAD_X + half];
-    }
-    SYNC();
-    return part[0];
+    return block_largest(part, threads);
 }
 
 template <i32 K> DEVICE f32 entry(const f32 *book, i32 i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "step.cuh"
 
 /* Optimizer steps with the state in f32, one thread an element; step.h has the formulas, step8.cu
  * the 8-bit twins. rate holds c1, c2, size and floor.
@@ -8,44 +8,6 @@
  * a launch before sums the squared updates (clip.c) into unorm, blocks by a tree and then by atomics.
  *
  * fault_unclipped acts on HIP only: the update keeps its norm. */
-
-enum { SIZE = 256 };
-enum rule { ADAM, MOMENTUM, RMSPROP, ADAGRAD, LION, ADEMAMIX, LAMB, LARS };
-
-#if DEVICE_IS_HIP
-extern "C" __attribute__((device)) f32 __ocml_sqrt_f32(f32);
-DEVICE f32 root(f32 x)
-{
-    return __ocml_sqrt_f32(x);
-}
-DEVICE f32 fused(f32 a, f32 b, f32 c)
-{
-    return __builtin_fmaf(a, b, c);
-}
-#else
-DEVICE f32 root(f32 x)
-{
-    return sqrtf(x);
-}
-DEVICE f32 fused(f32 a, f32 b, f32 c)
-{
-    return fmaf(a, b, c);
-}
-#endif
-
-struct scalars {
-    f32 beta1, beta2, beta3, alpha, eps, lr, wd, gnorm;
-};
-
-DEVICE bool is_finite(f32 x)
-{
-    return (f32_bits(x) & 0x7f800000u) != 0x7f800000u;
-}
-
-DEVICE f32 sign(f32 x)
-{
-    return (f32)((x > 0) - (x < 0));
-}
 
 template <class F, i32 R>
 DEVICE void step32(typename F::stored *p_at, const typename F::stored *g_at, f32 *m_at,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "device.h"
+#include "device_fault.h"
+#include "step.cuh"
 
 /* Optimizer steps with the state kept as 8-bit codes in blocks of 256, one thread block each, as
  * bitsandbytes does them; step.h has the formulas. Row BLOCK_Y of every tensor is a step of its
@@ -23,36 +24,7 @@
  *   nobias   bias corrections left out
  *   unfused  states updated with products rounded first */
 
-enum { SIZE = 256 };
-enum rule { ADAM, MOMENTUM, RMSPROP, ADAGRAD, LION, ADEMAMIX };
 enum fault { NONE, NOSIGN, BOOK2, SCALES, NOBIAS, UNFUSED };
-
-#define FAULT(kind) (DEVICE_IS_HIP && K == (kind))
-
-#if DEVICE_IS_HIP
-extern "C" __attribute__((device)) f32 __ocml_sqrt_f32(f32);
-DEVICE f32 root(f32 x)
-{
-    return __ocml_sqrt_f32(x);
-}
-DEVICE f32 fused(f32 a, f32 b, f32 c)
-{
-    return __builtin_fmaf(a, b, c);
-}
-#else
-DEVICE f32 root(f32 x)
-{
-    return sqrtf(x);
-}
-DEVICE f32 fused(f32 a, f32 b, f32 c)
-{
-    return fmaf(a, b, c);
-}
-#endif
-
-struct scalars {
-    f32 beta1, beta2, beta3, alpha, eps, lr, wd, gnorm;
-};
 
 struct state {
     f32 m, slow, v;
@@ -63,28 +35,12 @@ DEVICE f32 magnitude(f32 x)
     return f32_from_bits(f32_bits(x) & 0x7fffffffu);
 }
 
-DEVICE bool is_finite(f32 x)
-{
-    return (f32_bits(x) & 0x7f800000u) != 0x7f800000u;
-}
-
-DEVICE f32 sign(f32 x)
-{
-    return (f32)((x > 0) - (x < 0));
-}
-
 DEVICE f32 block_absmax(f32 x, f32 *part)
 {
     f32 size = magnitude(x), least = -3.402823466e+38f;
     SYNC();
     part[THREAD_X] = size > least ? size : least;
-    for (i32 half = SIZE / 2; half; half /= 2) {
-        SYNC();
-        if (THREAD_X < half && part[THREAD_X + half] > part[THREAD_X])
-            part[THREAD_X] = part[THREAD_X + half];
-    }
-    SYNC();
-    return part[0];
+    return block_largest(part, SIZE);
 }
 
 DEVICE u32 search(const f32 *book, f32 y)
@@ -108,7 +64,7 @@ DEVICE u32 search(const f32 *book, f32 y)
 template <i32 K> DEVICE u8 signed_code(const f32 *book, f32 x, f32 most)
 {
     u32 c = search(book, x / most);
-    if ((f32_bits(book[c]) ^ f32_bits(x)) >> 31 && !FAULT(NOSIGN))
+    if ((f32_bits(book[c]) ^ f32_bits(x)) >> 31 && !acts<K>(NOSIGN))
         c += x > 0 ? 1 : -1;
     return (u8)c;
 }
@@ -139,7 +95,7 @@ template <i32 R, i32 K> DEVICE void advance(state &x, f32 p, f32 raw, const scal
         x.v = fused((1.0f - s.beta2) * g, g, x.v * s.beta2);
         x.m = fused(1.0f - s.beta1, g, x.m * s.beta1);
     }
-    if (FAULT(UNFUSED)) {
+    if (acts<K>(UNFUSED)) {
         volatile f32 a = (1.0f - s.beta1) * g, b = old.m * s.beta1;
         x.m = a + b;
     }
@@ -159,7 +115,7 @@ DEVICE typename F::stored moved(typename F::stored stored, f32 raw, f32 old, con
                                 const scalars &s, const f32 *rate)
 {
     f32 p = F::widen(stored), shrink = 1.0f - s.lr * s.wd;
-    f32 size = FAULT(NOBIAS) ? -s.lr : rate[2], floor = FAULT(NOBIAS) ? s.eps : rate[3];
+    f32 size = acts<K>(NOBIAS) ? -s.lr : rate[2], floor = acts<K>(NOBIAS) ? s.eps : rate[3];
     typename F::stored r = stored;
     if (guarded<R>() && !is_finite(raw))
         return r;
@@ -194,12 +150,12 @@ DEVICE typename F::stored step(codes &c, typename F::stored p, typename F::store
                                const f32 *book1, const f32 *book2, const f32 *rate, bool first,
                                const scalars &s, f32 *part)
 {
-    state x = {book1[c.m] * (FAULT(SCALES) ? c.most_v : c.most_m), 0, 0};
+    state x = {book1[c.m] * (acts<K>(SCALES) ? c.most_v : c.most_m), 0, 0};
     f32 old = x.m, raw = F::widen(g);
     if (R == ADEMAMIX)
         x.slow = book1[c.slow] * c.most_slow;
     if (guarded<R>())
-        x.v = book2[c.v] * (FAULT(SCALES) ? c.most_m : c.most_v);
+        x.v = book2[c.v] * (acts<K>(SCALES) ? c.most_m : c.most_v);
     advance<R, K>(x, F::widen(p), raw, s, first);
     c.most_m = block_absmax(x.m, part);
     if (R == ADEMAMIX)
@@ -211,7 +167,7 @@ DEVICE typename F::stored step(codes &c, typename F::stored p, typename F::store
     if (R == ADEMAMIX)
         c.slow = signed_code<K>(book1, x.slow, c.most_slow);
     if (guarded<R>())
-        c.v = (u8)search(FAULT(BOOK2) ? book1 : book2, x.v / c.most_v);
+        c.v = (u8)search(acts<K>(BOOK2) ? book1 : book2, x.v / c.most_v);
     return r;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_matrix.h"
 
 /* One warp a block asks a matrix unit 16 things at once: try e of a block has row e of A and
  * column e of B, 16 products deep, and its C on the diagonal, where its result comes out.

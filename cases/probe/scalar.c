@@ -5,47 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers as in scalar.cu (LANES and before) and atomic.cu (from GLOBAL on). */
+#define OPERATION(name, words, arity) name,
 enum op {
-    ADD,
-    MUL,
-    MULADD,
-    STORED,
-    TWICE,
-    FMA,
-    DIV,
-    DIVINTO,
-    SQRT,
-    RCP,
-    RSQRT,
-    EXP,
-    EXP2,
-    LOG,
-    LOG2,
-    MAX,
-    MIN,
-    TO_F16,
-    FROM_F16,
-    TO_BF16,
-    TO_I32,
-    LANES,
-    OPS,
-    GLOBAL = 0,
-    SHARED = 1
+#include "operation.def"
+    OPS
 };
+#undef OPERATION
+
+enum { GLOBAL, SHARED }; /* as in atomic.cu */
 
 static const struct {
     const char *name;
     int arity;
 } ops[OPS] = {
-    [ADD] = {"a + b", 2},         [MUL] = {"a * b", 2},       [MULADD] = {"a * b + c", 3},
-    [STORED] = {"a * b + c", 3},  [TWICE] = {"a * b + c", 3}, [FMA] = {"fmaf", 3},
-    [DIV] = {"a / b", 2},         [DIVINTO] = {"b / a", 2},   [SQRT] = {"sqrtf", 1},
-    [RCP] = {"1 / a", 1},         [RSQRT] = {"rsqrtf", 1},    [EXP] = {"expf", 1},
-    [EXP2] = {"exp2f", 1},        [LOG] = {"logf", 1},        [LOG2] = {"log2f", 1},
-    [MAX] = {"fmaxf", 2},         [MIN] = {"fminf", 2},       [TO_F16] = {"to f16", 1},
-    [FROM_F16] = {"from f16", 1}, [TO_BF16] = {"to bf16", 1}, [TO_I32] = {"to i32", 1},
-    [LANES] = {"lanes", 0},
+#define OPERATION(name, words, arity) {words, arity},
+#include "operation.def"
+#undef OPERATION
 };
 
 const char *probe_op_name(uint32_t op)

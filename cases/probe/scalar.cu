@@ -2,34 +2,13 @@
 #include "device.h"
 
 /* out[i] = operation in[4 i] of the f32 bits in[4 i + 1 .. 3]; beside[i] is 0, but a * b for
- * STORED and a * b - c for TWICE. Operands come from memory, so no compiler knows them. Numbers
- * as in scalar.c, which the tries of the first two lines of scalar.def and others with one
- * right answer prove. */
+ * STORED and a * b - c for TWICE. Operands come from memory, so no compiler knows them. */
 
+#define OPERATION(name, words, arity) name,
 enum op {
-    ADD,
-    MUL,
-    MULADD,
-    STORED,
-    TWICE,
-    FMA,
-    DIV,
-    DIVINTO,
-    SQRT,
-    RCP,
-    RSQRT,
-    EXP,
-    EXP2,
-    LOG,
-    LOG2,
-    MAX,
-    MIN,
-    TO_F16,
-    FROM_F16,
-    TO_BF16,
-    TO_I32,
-    LANES
+#include "operation.def"
 };
+#undef OPERATION
 
 /* Lanes of this thread's warp that are here. */
 DEVICE u32 lanes_here()

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
+#include "device_warp.h"
 
 /* Mean and variance (over n) of each row, in f32; one warp a row, each lane every 32nd term.
  *
@@ -8,28 +10,6 @@
  *   twopass   the mean by shuffles, then the squares of the distances from it */
 
 enum fault { NONE, SAMPLE, NAIVE };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
-
-DEVICE f32 lane_xor(f32 x, i32 mask)
-{
-#if DEVICE_IS_HIP
-    i32 from = (LANE ^ mask) * 4;
-    return f32_from_bits((u32)__builtin_amdgcn_ds_bpermute(from, (i32)f32_bits(x)));
-#else
-    return __shfl_xor_sync(0xffffffffu, x, mask);
-#endif
-}
-
-DEVICE f32 warp_sum(f32 x)
-{
-    for (i32 mask = 16; mask > 0; mask /= 2)
-        x += lane_xor(x, mask);
-    return x;
-}
 
 struct part {
     f32 count, mean, squares;

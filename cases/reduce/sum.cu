@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
+#include "device_warp.h"
 
 /* y = sum of n terms, the sum over n, or the root of the sum of squares (op 0, 1, 2), in the
  * orders that libraries use. Sums are f32. Term i of row r lies at x[r row + i step].
@@ -16,21 +18,6 @@
 
 enum op { SUM, MEAN, NORM };
 enum fault { NONE, TAIL, BF16, DOWNCAST, FLUSH, TRUNCATE, COUNT, ROW, UNWRITTEN, RANK, HOP, LANE_MOVE };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
-
-DEVICE f32 lane_xor(f32 x, i32 mask)
-{
-#if DEVICE_IS_HIP
-    i32 from = (LANE ^ mask) * 4;
-    return f32_from_bits((u32)__builtin_amdgcn_ds_bpermute(from, (i32)f32_bits(x)));
-#else
-    return __shfl_xor_sync(0xffffffffu, x, mask);
-#endif
-}
 
 template <fault K> DEVICE f32 kept(f32 x)
 {

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* Rotary position embedding of x [tokens][heads][d]: pair i of a token at position p turns by the
  * f32 angle p frequency[i]. neox pairs element i with i + d / 2, interleaved 2 i with 2 i + 1.
  * One thread a pair; n pairs. */
 
 enum fault { NONE, LAYOUT, POSITION, SIGN, ANGLE, REDUCE, TAIL };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 template <fault K> DEVICE f32 reduced(f32 a)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* y[i] = x[0] + ... + x[i] for each row of d, sums in f32 (i32: modulo 2^32). One block of 256
  * threads a row.
@@ -11,11 +12,6 @@
 
 enum { THREADS = 256 };
 enum fault { NONE, EXCLUSIVE, CARRY, ACCUMULATE, TAIL, RACE };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 template <fault K> DEVICE f32 kept(f32 x)
 {

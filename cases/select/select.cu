@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* The k largest of each row of d: value and index, largest first. NaN counts as larger than any
  * number; of equals (two NaN, two zeros of any sign) the one with the lower index comes first. One
@@ -8,11 +9,6 @@
 
 enum { THREADS = 256 };
 enum fault { NONE, TIES, UNORDERED, TAIL, NARROW, LEAST };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 /* Does x at i come before y at j? An index of -1 is behind all. */
 template <fault K> DEVICE bool before(f32 x, i32 i, f32 y, i32 j)

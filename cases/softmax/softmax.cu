@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "device.h"
+#include "device_fault.h"
 
 /* Rows of d logits x. With m the largest of a row and s = sum expf(x - m):
  *
@@ -14,11 +15,6 @@
 enum { THREADS = 256 };
 enum kind { SOFTMAX, LOG, CROSS };
 enum fault { NONE, SHIFT, TAIL, ACCUMULATE, EXPONENTIAL, FLUSH, LABEL, SMOOTH };
-
-template <fault K> DEVICE bool acts(fault f)
-{
-    return DEVICE_IS_HIP && K == f;
-}
 
 template <fault K> DEVICE f32 kept(f32 x)
 {
