@@ -7,8 +7,7 @@
 #include <string.h>
 
 #include "../cases/attention/attention.h"
-#include "caseid.h"
-#include "rng.h"
+#include "scene.h"
 
 /* The references of attention's gradients: against differences of the forward definition in
  * MPFR, which know nothing of backward formulas; and their bounds, by f32 arithmetic in legal
@@ -18,35 +17,23 @@ enum { OUTPUTS = 5 };
 static const int outputs[OUTPUTS] = {ATTENTION_DP, ATTENTION_DS, ATTENTION_DQ, ATTENTION_DK,
                                      ATTENTION_DV};
 
-struct scene {
-    struct case_id id;
-    struct case_plan plan;
+struct gradients {
+    struct scene c;
     struct attention a;
-    struct tensor input[CASE_TENSOR_MAX];
-    const struct tensor *at[CASE_TENSOR_MAX];
     struct oracle o[OUTPUTS];
 };
 
-static void scene_init(struct scene *s, const char *text)
+static void gradients_open(struct gradients *s, const char *text)
 {
-    struct errinfo e = {0};
-    memset(s, 0, sizeof *s);
-    ck_assert_msg(!caseid_parse(text, &s->id, &e), "%s", e.text);
-    ck_assert_msg(!s->id.family->plan(&s->id, &s->plan, &e), "%s: %s", text, e.text);
-    attention_decode(&s->id, &s->a);
-    for (int i = 0; i < s->plan.n_tensor; i++)
-        if (s->plan.tensor[i].role != TENSOR_OUT) {
-            ck_assert(!case_input(&s->id, &s->plan, i, &s->input[i], &e));
-            s->at[i] = &s->input[i];
-        }
+    scene_open(&s->c, text);
+    attention_decode(&s->c.id, &s->a);
     for (int i = 0; i < OUTPUTS; i++)
-        ck_assert(!s->id.family->oracle(&s->id, &s->plan, s->at, outputs[i], 1, &s->o[i], &e));
+        s->o[i] = scene_oracle_at(&s->c, outputs[i], 1);
 }
 
-static void scene_release(struct scene *s)
+static void gradients_close(struct gradients *s)
 {
-    for (int i = 0; i < s->plan.n_tensor; i++)
-        tensor_release(&s->input[i]);
+    scene_release(&s->c);
     for (int i = 0; i < OUTPUTS; i++)
         oracle_release(&s->o[i]);
 }
@@ -66,7 +53,7 @@ static double kept(const struct attention *a, int64_t at)
 
 /* sum dO O with element `moved` of tensor `which` moved by `side` 2^STEP. */
 struct forward {
-    const struct scene *s;
+    const struct gradients *s;
     int which, side;
     int64_t moved;
     mpfr_t x, y, t, top, sum, all;
@@ -74,7 +61,7 @@ struct forward {
 
 static void forward_value(struct forward *f, mpfr_t ret, int which, int64_t at)
 {
-    mpfr_set_d(ret, tensor_value(f->s->at[which], at), MPFR_RNDN);
+    mpfr_set_d(ret, tensor_value(f->s->c.at[which], at), MPFR_RNDN);
     if (which != f->which || at != f->moved)
         return;
     mpfr_t h;
@@ -111,7 +98,7 @@ static void forward_row(struct forward *f, int64_t z, int64_t i, int64_t c)
     if (to <= from)
         return;
     mpfr_div(f->top, f->top, f->sum, MPFR_RNDN);
-    mpfr_mul_d(f->top, f->top, tensor_value(f->s->at[ATTENTION_DO], row * a->d + c), MPFR_RNDN);
+    mpfr_mul_d(f->top, f->top, tensor_value(f->s->c.at[ATTENTION_DO], row * a->d + c), MPFR_RNDN);
     mpfr_add(f->all, f->all, f->top, MPFR_RNDN);
 }
 
@@ -153,14 +140,14 @@ START_TEST(gradients_are_derivatives)
         "attention/dropback:heads=2,kvheads=1,queries=4,keys=5,d=2,drop=0.4,mask=bottom",
     };
     static const int of[3] = {ATTENTION_Q, ATTENTION_K, ATTENTION_V};
-    struct scene s;
-    scene_init(&s, ids[_i]);
+    struct gradients s;
+    gradients_open(&s, ids[_i]);
     struct forward f = {.s = &s};
     mpfr_inits2(BITS, f.x, f.y, f.t, f.top, f.sum, f.all, (mpfr_ptr)0);
     for (int g = 0; g < 3; g++) {
         const struct oracle *o = &s.o[2 + g];
         f.which = of[g];
-        ck_assert_int_eq(o->count, s.at[of[g]]->count);
+        ck_assert_int_eq(o->count, s.c.at[of[g]]->count);
         for (f.moved = 0; f.moved < o->count; f.moved++) {
             double off = derivative_off(&f, o->value[f.moved], o->tail[f.moved]);
             ck_assert_msg(off <= o->error[f.moved] + 0x1p-220, "d%d[%lld]: off by %g of %g", g,
@@ -169,7 +156,7 @@ START_TEST(gradients_are_derivatives)
         }
     }
     mpfr_clears(f.x, f.y, f.t, f.top, f.sum, f.all, (mpfr_ptr)0);
-    scene_release(&s);
+    gradients_close(&s);
 }
 END_TEST
 
@@ -178,7 +165,7 @@ END_TEST
 
 /* Legal: fused or not, sums up or down, expf off by up to 2 ulp. */
 struct play {
-    const struct scene *s;
+    const struct gradients *s;
     bool fused, down;
     uint64_t draw;
     float *p, *dp, *ds; /* owned; planes x queries x keys */
@@ -223,10 +210,10 @@ static void play_row(struct play *p, int64_t z, int64_t i)
     for (int64_t j = from; j < to; j++) {
         int64_t k = (kv_of(a, z) * a->keys + j) * a->d;
         p->p[base + j] =
-            dot(p, a->d, p->s->at[ATTENTION_Q], row * a->d, p->s->at[ATTENTION_K], k) *
+            dot(p, a->d, p->s->c.at[ATTENTION_Q], row * a->d, p->s->c.at[ATTENTION_K], k) *
             a->scale;
         p->dp[base + j] =
-            dot(p, a->d, p->s->at[ATTENTION_DO], row * a->d, p->s->at[ATTENTION_V], k) *
+            dot(p, a->d, p->s->c.at[ATTENTION_DO], row * a->d, p->s->c.at[ATTENTION_V], k) *
             (float)kept(a, base + j);
         most = fmaxf(most, p->p[base + j]);
     }
@@ -275,7 +262,7 @@ static void judge_dq(const struct play *p, struct tally *t)
         for (int64_t x = 0; x < a->keys; x++) {
             int64_t j = p->down ? a->keys - 1 - x : x;
             acc = multiply_add(p, p->ds[row * a->keys + j],
-                               (float)tensor_value(p->s->at[ATTENTION_K], k + j * a->d), acc);
+                               (float)tensor_value(p->s->c.at[ATTENTION_K], k + j * a->d), acc);
         }
         judge(&p->s->o[2], at, a->dtype, acc * a->scale, t);
     }
@@ -285,7 +272,7 @@ static void judge_keys(const struct play *p, bool values, struct tally *t)
 {
     const struct attention *a = &p->s->a;
     const struct oracle *o = &p->s->o[values ? 4 : 3];
-    const struct tensor *y = p->s->at[values ? ATTENTION_DO : ATTENTION_Q];
+    const struct tensor *y = p->s->c.at[values ? ATTENTION_DO : ATTENTION_Q];
     int64_t rows = a->heads / a->kv_heads * a->queries;
     for (int64_t at = 0; at < o->count; at++) {
         int64_t plane = at / (a->keys * a->d), j = at / a->d % a->keys;
@@ -314,9 +301,9 @@ START_TEST(legal_arithmetic_stays_inside)
         "attention/dropback:dtype=f16,queries=20,keys=30,d=16,drop=0.3",
         "attention/dropback:queries=20,keys=30,d=16,dist=positive",
     };
-    struct scene s;
+    struct gradients s;
     struct tally t = {0};
-    scene_init(&s, ids[_i]);
+    gradients_open(&s, ids[_i]);
     size_t n = (size_t)s.o[0].count;
     for (int way = 0; way < 8; way++) {
         struct play p = {&s, way & 1, way & 2, (uint64_t)way << 32, NULL, NULL, NULL};
@@ -335,7 +322,7 @@ START_TEST(legal_arithmetic_stays_inside)
     }
     ck_assert_int_ge(t.judged, 20000);
     ck_assert_double_gt(t.worst, 0.01);
-    scene_release(&s);
+    gradients_close(&s);
 }
 END_TEST
 

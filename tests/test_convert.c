@@ -6,36 +6,12 @@
 #include <string.h>
 
 #include "../cases/convert/convert.h"
-#include "caseid.h"
 #include "planted.h"
+#include "scene.h"
 #include "wide.h"
 
 /* Conversions: the reference against MPFR, the tables against their definition, planted faults
  * on both simulated devices. */
-
-struct whole {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor x;
-    struct oracle o;
-};
-
-static void whole_init(struct whole *w, const char *text)
-{
-    struct errinfo e = {0};
-    memset(w, 0, sizeof *w);
-    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
-    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
-    ck_assert_msg(!case_input(&w->id, &w->plan, 0, &w->x, &e), "%s", e.text);
-    const struct tensor *in[2] = {&w->x, NULL};
-    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, in, 1, 1, &w->o, &e), "%s", e.text);
-}
-
-static void whole_release(struct whole *w)
-{
-    tensor_release(&w->x);
-    oracle_release(&w->o);
-}
 
 static const char *const ids[] = {
     "convert/cast:from=f32,to=f16,table=ties,n=190464",
@@ -120,19 +96,19 @@ static double converted(enum dtype from, enum dtype to, double x, mpfr_t t)
 
 START_TEST(references_are_what_mpfr_says)
 {
-    struct whole w;
+    struct scene w;
     mpfr_t t;
     mpfr_init2(t, WIDE_BITS);
-    whole_init(&w, ids[_i]);
+    scene_init(&w, ids[_i], "y");
     for (int64_t i = 0; i < w.o.count; i++) {
-        double x = tensor_value(&w.x, i), want = converted(w.x.dtype, w.plan.tensor[1].dtype, x, t);
+        double x = tensor_value(&w.input[0], i), want = converted(w.input[0].dtype, w.plan.tensor[1].dtype, x, t);
         bool same = isnan(want) ? isnan(w.o.value[i]) : want == w.o.value[i];
         bool bare = w.o.bound[i] == 0 && w.o.tail[i] == 0 && w.o.error[i] == 0;
         if (!same || !bare) /* millions: Check's own macros write to a pipe each time */
             ck_abort_msg("%s: %a gives %a, not %a", ids[_i], x, w.o.value[i], want);
     }
     mpfr_clear(t);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -140,17 +116,17 @@ END_TEST
  * halfway between these, or is the integer itself; the other three are the negated ones. */
 START_TEST(tie_tables_hold_every_tie)
 {
-    struct whole w;
-    whole_init(&w, ids[_i]);
-    enum dtype to = w.plan.tensor[1].dtype, from = w.x.dtype;
-    bool all = w.x.count == 6 * (int64_t)convert_points(to);
-    for (int64_t i = 0; i < w.x.count; i += 6) {
-        uint64_t middle = tensor_bits(&w.x, i + 1), sign = tensor_bits(&w.x, i + 4) ^ middle;
+    struct scene w;
+    scene_init(&w, ids[_i], "y");
+    enum dtype to = w.plan.tensor[1].dtype, from = w.input[0].dtype;
+    bool all = w.input[0].count == 6 * (int64_t)convert_points(to);
+    for (int64_t i = 0; i < w.input[0].count; i += 6) {
+        uint64_t middle = tensor_bits(&w.input[0], i + 1), sign = tensor_bits(&w.input[0], i + 4) ^ middle;
         ck_assert_uint_eq(sign, from == DTYPE_F64 ? UINT64_C(1) << 63 : UINT64_C(1) << 31);
         for (int s = 0; s < 6; s++)
-            if (tensor_bits(&w.x, i + s) != ((middle + (uint64_t)(s % 3) - 1) | (s < 3 ? 0 : sign)))
+            if (tensor_bits(&w.input[0], i + s) != ((middle + (uint64_t)(s % 3) - 1) | (s < 3 ? 0 : sign)))
                 ck_abort_msg("%s: element %lld", ids[_i], (long long)i + s);
-        double low = w.o.value[i], high = w.o.value[i + 2], x = tensor_value(&w.x, i + 1);
+        double low = w.o.value[i], high = w.o.value[i + 2], x = tensor_value(&w.input[0], i + 1);
         if (to == DTYPE_I32) {
             ck_assert(x == trunc(x) && (low < x || x == 0x1p31));
         } else if (isfinite(high) && low != high) {
@@ -161,7 +137,7 @@ START_TEST(tie_tables_hold_every_tie)
             ck_assert(isinf(high) || (to == DTYPE_I8 && x >= 127.5));
         }
     }
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -174,48 +150,48 @@ static int each(const void *a, const void *b)
 START_TEST(sweeps_take_every_16_bit_input)
 {
     static uint64_t seen[65536];
-    struct whole w;
-    whole_init(&w, ids[10 + _i]);
+    struct scene w;
+    scene_init(&w, ids[10 + _i], "y");
     for (int64_t i = 0; i < 65536; i++)
-        seen[i] = tensor_bits(&w.x, i);
+        seen[i] = tensor_bits(&w.input[0], i);
     qsort(seen, 65536, sizeof *seen, each);
     for (uint64_t i = 0; i < 65536; i++)
         if (seen[i] != i)
             ck_abort_msg("%llx is not there once", (unsigned long long)i);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 START_TEST(flushing_modes_allow_zero_and_nothing_else)
 {
-    struct whole w;
-    whole_init(&w, "convert/cast:from=f64,to=f32,table=ties,n=6000,mode=flush");
+    struct scene w;
+    scene_init(&w, "convert/cast:from=f64,to=f32,table=ties,n=6000,mode=flush", "y");
     for (int64_t i = 0; i < w.o.count; i++) {
-        bool small = fabs(tensor_value(&w.x, i)) < 0x1p-126;
+        bool small = fabs(tensor_value(&w.input[0], i)) < 0x1p-126;
         ck_assert(w.o.bound[i] == (small ? fabs(w.o.value[i]) : 0));
     }
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 START_TEST(results_without_a_rule_are_not_judged)
 {
-    struct whole w;
+    struct scene w;
     mpfr_t t;
     int64_t open = 0;
     mpfr_init2(t, WIDE_BITS);
-    whole_init(&w, open_ids[_i]);
+    scene_init(&w, open_ids[_i], "y");
     enum dtype to = w.plan.tensor[1].dtype;
     for (int64_t i = 0; i < w.o.count; i++) {
-        double x = tensor_value(&w.x, i);
+        double x = tensor_value(&w.input[0], i);
         bool free = isnan(x) || (to == DTYPE_I64 && fabs(x) >= 0x1p63);
         open += free;
-        if (isinf(w.o.bound[i]) != free || (!free && w.o.value[i] != converted(w.x.dtype, to, x, t)))
+        if (isinf(w.o.bound[i]) != free || (!free && w.o.value[i] != converted(w.input[0].dtype, to, x, t)))
             ck_abort_msg("%s: %a gives %a within %a", open_ids[_i], x, w.o.value[i], w.o.bound[i]);
     }
     ck_assert(_i % 2 ? open > 0 && open < w.o.count / 2 : open == 0);
     mpfr_clear(t);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 

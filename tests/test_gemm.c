@@ -8,11 +8,11 @@
 
 #include "../cases/gemm/gemm.h"
 #include "kerneltext.h"
-#include "whole.h"
+#include "scene.h"
 
 /* Element (i, l) of matrix z, contracted index l, looked up apart from the family's formulas.
  */
-static double element(const struct whole *w, int which, int64_t z, int64_t i, int64_t l)
+static double element(const struct scene *w, int which, int64_t z, int64_t i, int64_t l)
 {
     const struct tensor *t = w->at[which];
     const struct case_tensor *plan = &w->plan.tensor[which];
@@ -21,12 +21,12 @@ static double element(const struct whole *w, int which, int64_t z, int64_t i, in
     return tensor_value(t, z * rows * columns + within);
 }
 
-static double element_a(const struct whole *w, int64_t i, int64_t l)
+static double element_a(const struct scene *w, int64_t i, int64_t l)
 {
     return element(w, GEMM_A, 0, i, l);
 }
 
-static double element_b(const struct whole *w, int64_t l, int64_t j)
+static double element_b(const struct scene *w, int64_t l, int64_t j)
 {
     return element(w, GEMM_B, 0, j, l);
 }
@@ -36,8 +36,8 @@ static double element_b(const struct whole *w, int64_t l, int64_t j)
 
 START_TEST(plan_of_a_plain_case)
 {
-    struct whole w;
-    whole_init(&w, "gemm/tiled:dtype=bf16,m=65,n=129,k=200,alpha=0.5");
+    struct scene w;
+    scene_open(&w, "gemm/tiled:dtype=bf16,m=65,n=129,k=200,alpha=0.5");
     ck_assert_int_eq(w.plan.n_tensor, 3);
     ck_assert_int_eq(w.plan.n_launch, 1);
     ck_assert_int_eq(w.plan.tensor[GEMM_C].role, TENSOR_OUT);
@@ -55,65 +55,65 @@ START_TEST(plan_of_a_plain_case)
     for (int i = 0; i < 9; i++)
         ck_assert_int_eq(l->arg[3 + i].i, want[i]);
     ck_assert(l->arg[12].kind == CASE_ARG_F32 && l->arg[12].f == 0.5f && l->arg[13].f == 0);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 START_TEST(plan_of_transposes)
 {
-    struct whole w;
-    whole_init(&w, "gemm/naive:m=5,n=6,k=7,ta=1,tb=1,beta=2");
+    struct scene w;
+    scene_open(&w, "gemm/naive:m=5,n=6,k=7,ta=1,tb=1,beta=2");
     const int64_t want[] = {1, 5, 35, 1, 7, 42};
     for (int i = 0; i < 6; i++)
         ck_assert_int_eq(w.plan.launch[0].arg[6 + i].i, want[i]);
     ck_assert(w.plan.tensor[GEMM_A].dim[0] == 7 && w.plan.tensor[GEMM_A].dim[1] == 5);
     ck_assert(w.plan.tensor[GEMM_B].dim[0] == 6 && w.plan.tensor[GEMM_B].dim[1] == 7);
     ck_assert_int_eq(w.plan.tensor[GEMM_C].role, TENSOR_INOUT);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 /* The transposed storage holds the same matrix: only the layout differs. */
 START_TEST(transposes_hold_the_same_numbers)
 {
-    struct whole n, t;
-    whole_init(&n, "gemm/naive:m=5,n=6,k=7");
-    whole_init(&t, "gemm/naive:m=5,n=6,k=7,ta=1,tb=1");
+    struct scene n, t;
+    scene_open(&n, "gemm/naive:m=5,n=6,k=7");
+    scene_open(&t, "gemm/naive:m=5,n=6,k=7,ta=1,tb=1");
     for (int l = 0; l < 7; l++) {
         for (int i = 0; i < 5; i++)
             ck_assert(element_a(&n, i, l) == element_a(&t, i, l));
         for (int j = 0; j < 6; j++)
             ck_assert(element_b(&n, l, j) == element_b(&t, l, j));
     }
-    whole_release(&n);
-    whole_release(&t);
+    scene_release(&n);
+    scene_release(&t);
 }
 END_TEST
 
 START_TEST(plan_of_a_split)
 {
-    struct whole w;
-    whole_init(&w, "gemm/splitk:m=17,n=16,k=4099,split=16");
+    struct scene w;
+    scene_open(&w, "gemm/splitk:m=17,n=16,k=4099,split=16");
     ck_assert_int_eq(w.plan.n_launch, 1);
     ck_assert(w.plan.tensor[GEMM_C].zeroed);
     ck_assert_uint_eq(w.plan.launch[0].grid[2], 16);
     ck_assert_int_eq(w.plan.launch[0].arg[13].i, 257);
-    whole_release(&w);
+    scene_release(&w);
 
-    whole_init(&w, "gemm/splitk:dtype=f16,m=17,n=16,k=99");
+    scene_open(&w, "gemm/splitk:dtype=f16,m=17,n=16,k=99");
     ck_assert_int_eq(w.plan.n_launch, 2);
     ck_assert(!w.plan.tensor[GEMM_C].zeroed && w.plan.tensor[GEMM_SUM].zeroed);
     ck_assert_int_eq(w.plan.tensor[GEMM_SUM].dtype, DTYPE_F32);
     ck_assert_str_eq(w.plan.launch[1].entry, "splitk_finish_f16");
     ck_assert_uint_eq(w.plan.launch[1].grid[0], 2);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 START_TEST(plan_of_a_batch)
 {
-    struct whole w;
-    whole_init(&w, "gemm/mma:dtype=f16,acc=f16,m=17,n=33,k=9,batch=3,pad=2,tb=1");
+    struct scene w;
+    scene_open(&w, "gemm/mma:dtype=f16,acc=f16,m=17,n=33,k=9,batch=3,pad=2,tb=1");
     ck_assert_int_eq(w.plan.tensor[GEMM_A].rank, 3);
     ck_assert(w.plan.tensor[GEMM_A].dim[0] == 3 && w.plan.tensor[GEMM_A].dim[2] == 11);
     ck_assert(w.plan.tensor[GEMM_C].dim[1] == 17 && w.plan.tensor[GEMM_C].dim[2] == 33);
@@ -124,14 +124,14 @@ START_TEST(plan_of_a_batch)
     const int64_t want[] = {11, 1, 17 * 11, 1, 11, 33 * 11};
     for (int i = 0; i < 6; i++)
         ck_assert_int_eq(l->arg[6 + i].i, want[i]);
-    whole_release(&w);
+    scene_release(&w);
 
-    whole_init(&w, "gemm/splitk16:dtype=bf16,m=17,n=33,k=100,batch=3,split=8");
+    scene_open(&w, "gemm/splitk16:dtype=bf16,m=17,n=33,k=100,batch=3,split=8");
     ck_assert_int_eq(w.plan.tensor[GEMM_SUM].dim[0], 24);
     ck_assert(!w.plan.tensor[GEMM_SUM].zeroed);
     ck_assert_uint_eq(w.plan.launch[0].grid[2], 24);
     ck_assert_str_eq(w.plan.launch[1].entry, "splitk16_finish_bf16");
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -175,13 +175,13 @@ static const struct {
 
 START_TEST(input_digests_are_pinned)
 {
-    struct whole w;
+    struct scene w;
     char hex[33];
-    whole_init(&w, pinned[_i].id);
+    scene_open(&w, pinned[_i].id);
     ck_assert(!case_input_digest(&w.id, &w.plan, hex, NULL));
     ck_assert_msg(!strcmp(hex, pinned[_i].digest), "DIGEST(\"%s\", \"%s\") not %s",
                   pinned[_i].id, hex, pinned[_i].digest);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -194,18 +194,18 @@ START_TEST(inputs_ignore_variant_and_mode)
                                         "gemm/naive:m=9,ta=1"};
     char want[33], hex[33];
     for (int i = 0; i < 3; i++) {
-        struct whole w;
-        whole_init(&w, same[i]);
+        struct scene w;
+        scene_open(&w, same[i]);
         ck_assert(!case_input_digest(&w.id, &w.plan, i ? hex : want, NULL));
         ck_assert(i == 0 || !strcmp(hex, want));
-        whole_release(&w);
+        scene_release(&w);
     }
     for (int i = 0; i < 5; i++) {
-        struct whole w;
-        whole_init(&w, other[i]);
+        struct scene w;
+        scene_open(&w, other[i]);
         ck_assert(!case_input_digest(&w.id, &w.plan, hex, NULL));
         ck_assert_msg(strcmp(hex, want) != 0, "%s", other[i]);
-        whole_release(&w);
+        scene_release(&w);
     }
 }
 END_TEST
@@ -239,7 +239,7 @@ static const char *const exact_ids[] = {
 };
 
 /* Terms [first, last) of element `at` of C; the epilogue too if `whole`. */
-static void exact_element(const struct whole *w, const struct gemm *g, int64_t at,
+static void exact_element(const struct scene *w, const struct gemm *g, int64_t at,
                           int64_t first, int64_t last, bool whole, mpfr_t sum, mpfr_t magnitude)
 {
     int64_t z = at / (g->m * g->n), i = at / g->n % g->m, j = at % g->n;
@@ -287,11 +287,11 @@ static void ck_exact(const struct oracle *o, int64_t at, mpfr_t sum, mpfr_t magn
 
 START_TEST(reference_is_exact_within_its_error)
 {
-    struct whole w;
+    struct scene w;
     struct gemm g;
-    whole_init(&w, exact_ids[_i]);
+    scene_open(&w, exact_ids[_i]);
     gemm_decode(&w.id, &g);
-    struct oracle o = whole_oracle_at(&w, GEMM_C, 1);
+    struct oracle o = scene_oracle_at(&w, GEMM_C, 1);
     ck_assert_int_eq(o.count, g.batch * g.m * g.n);
     mpfr_t sum, magnitude;
     mpfr_inits2(EXACT_BITS, sum, magnitude, (mpfr_ptr)0);
@@ -301,7 +301,7 @@ START_TEST(reference_is_exact_within_its_error)
     }
     mpfr_clears(sum, magnitude, (mpfr_ptr)0);
     oracle_release(&o);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -314,13 +314,13 @@ START_TEST(partial_sums_are_exact_within_their_error)
         "gemm/splitk16:dtype=bf16,m=9,n=5,k=70,batch=2,split=3,alpha=2,beta=1",
         "gemm/splitk16:dtype=f16,m=3,n=3,k=5,split=4,ta=1,pad=3",
     };
-    struct whole w;
+    struct scene w;
     struct gemm g;
-    whole_init(&w, ids[_i]);
+    scene_open(&w, ids[_i]);
     gemm_decode(&w.id, &g);
     bool narrow = g.sums == GEMM_NARROW;
     int64_t count = g.batch * g.m * g.n, chunk = narrow ? (g.k + g.split - 1) / g.split : g.k;
-    struct oracle o = whole_oracle_at(&w, GEMM_SUM, 2);
+    struct oracle o = scene_oracle_at(&w, GEMM_SUM, 2);
     ck_assert_int_eq(o.count, narrow ? g.split * count : count);
     mpfr_t sum, magnitude;
     mpfr_inits2(EXACT_BITS, sum, magnitude, (mpfr_ptr)0);
@@ -331,24 +331,24 @@ START_TEST(partial_sums_are_exact_within_their_error)
     }
     mpfr_clears(sum, magnitude, (mpfr_ptr)0);
     oracle_release(&o);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 START_TEST(reference_does_not_depend_on_threads)
 {
-    struct whole w;
-    whole_init(&w, "gemm/naive:m=37,n=45,k=60,dist=special,beta=0.5");
-    struct oracle one = whole_oracle_at(&w, GEMM_C, 1);
+    struct scene w;
+    scene_open(&w, "gemm/naive:m=37,n=45,k=60,dist=special,beta=0.5");
+    struct oracle one = scene_oracle_at(&w, GEMM_C, 1);
     for (int threads = 2; threads < 80; threads += 19) {
-        struct oracle more = whole_oracle_at(&w, GEMM_C, threads);
+        struct oracle more = scene_oracle_at(&w, GEMM_C, threads);
         size_t size = (size_t)one.count * sizeof(double);
         ck_assert(!memcmp(one.value, more.value, size) && !memcmp(one.tail, more.tail, size));
         ck_assert(!memcmp(one.bound, more.bound, size) && !memcmp(one.drop, more.drop, size));
         oracle_release(&more);
     }
     oracle_release(&one);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -360,10 +360,10 @@ START_TEST(cases_have_power)
     ck_assert(!caselist_select(&l, 1, family, "quick,full", NULL));
     for (int64_t n = 0; n < l.count; n++) {
         char text[CASEID_TEXT_MAX];
-        struct whole w;
+        struct scene w;
         caseid_print(&l.id[n], text);
-        whole_init(&w, text);
-        struct oracle o = whole_oracle_at(&w, GEMM_C, 2);
+        scene_open(&w, text);
+        struct oracle o = scene_oracle_at(&w, GEMM_C, 2);
         int64_t caught = 0, judged = 0;
         for (int64_t i = 0; i < o.count; i++) {
             judged += isfinite(o.bound[i]);
@@ -373,7 +373,7 @@ START_TEST(cases_have_power)
                       "%s: %lld of %lld judged, %lld caught", text, (long long)judged,
                       (long long)o.count, (long long)caught);
         oracle_release(&o);
-        whole_release(&w);
+        scene_release(&w);
     }
     caselist_release(&l);
 }

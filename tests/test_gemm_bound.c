@@ -1,221 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <check.h>
-#include <float.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "../cases/gemm/gemm.h"
-#include "caseid.h"
+#include "gemmplay.h"
+#include "scene.h"
 
 /* Bounds by simulation: f32 arithmetic in many legal ways, over far more dot products than any
  * suite has, must stay inside; planted faults must fall outside wherever a case claims power.
  */
-
-enum order { FORWARD, BACKWARD, TREE, PAIRS, RANGES, NVIDIA, AMD, ORDER_COUNT };
-
-/* One legal way for a device to compute an element. */
-struct way {
-    enum order order;
-    bool fused, fused_epilogue;
-    bool flush;        /* operands and results */
-    bool flush_atomic; /* where ranges meet */
-    int64_t ranges;
-};
-
-struct sums {
-    const struct way *w;
-    const struct gemm *g;
-    const float *a, *b;
-};
-
-static float flushed(bool flush, float x)
-{
-    return flush && fabsf(x) < FLT_MIN ? copysignf(0, x) : x;
-}
-
-static float f_mul(const struct way *w, float a, float b)
-{
-    return flushed(w->flush, flushed(w->flush, a) * flushed(w->flush, b));
-}
-
-static float f_add(const struct way *w, float a, float b)
-{
-    return flushed(w->flush, flushed(w->flush, a) + flushed(w->flush, b));
-}
-
-static float f_fma(const struct way *w, float a, float b, float c)
-{
-    if (!w->fused)
-        return f_add(w, f_mul(w, a, b), c);
-    return flushed(w->flush,
-                   fmaf(flushed(w->flush, a), flushed(w->flush, b), flushed(w->flush, c)));
-}
-
-static float rounded(enum dtype d, float x)
-{
-    return (float)dtype_value(d, dtype_round(d, (double)x));
-}
-
-static float sum_range(const struct sums *s, int64_t first, int64_t last, int64_t step)
-{
-    float acc = 0;
-    for (int64_t l = first; l < last; l += step)
-        acc = f_fma(s->w, s->a[l], s->b[l], acc);
-    return acc;
-}
-
-static float sum_back(const struct sums *s, int64_t k)
-{
-    float acc = 0;
-    for (int64_t l = k - 1; l >= 0; l--)
-        acc = f_fma(s->w, s->a[l], s->b[l], acc);
-    return acc;
-}
-
-static float sum_tree(const struct sums *s, int64_t first, int64_t last)
-{
-    if (last - first < 2)
-        return sum_range(s, first, last, 1);
-    int64_t middle = first + (last - first) / 2;
-    return f_add(s->w, sum_tree(s, first, middle), sum_tree(s, middle, last));
-}
-
-/* Ranges meet in an order of their own, last first. */
-static float sum_ranges(const struct sums *s, int64_t k)
-{
-    int64_t chunk = (k + s->w->ranges - 1) / s->w->ranges;
-    float acc = 0;
-    for (int64_t r = s->w->ranges - 1; r >= 0 && chunk; r--) {
-        int64_t first = r * chunk, last = first + chunk < k ? first + chunk : k;
-        if (first >= last)
-            continue;
-        float part = flushed(s->w->flush_atomic, sum_range(s, first, last, 1));
-        if (s->g->sums == GEMM_NARROW)
-            part = rounded(s->g->out, part);
-        acc = flushed(s->w->flush_atomic, f_add(s->w, part, acc));
-    }
-    return acc;
-}
-
-/* --- matrix units, written from their published descriptions
- * ---------------------------------- */
-
-static int exponent_of(double x, int least)
-{
-    int e;
-    frexp(x, &e);
-    return x == 0 || e - 1 < least ? least : e - 1;
-}
-
-static int format_least(enum dtype d)
-{
-    return d == DTYPE_F16 ? -14 : -126;
-}
-
-/* Element l of an operand, zeros beyond the edge. */
-static double padded(const float *x, int64_t l, int64_t k)
-{
-    return l < k ? (double)x[l] : 0;
-}
-
-static double truncated(double x, double unit)
-{
-    return trunc(x / unit) * unit;
-}
-
-/* Ampere: products unnormalised, all terms cut to 24 bits below the largest exponent, truncated
- * to f32 or rounded to f16 after each group. */
-static float sum_nvidia(const struct sums *s, int64_t k)
-{
-    int group = s->g->in == DTYPE_TF32 ? 4 : 8, least = format_least(s->g->in);
-    double acc = 0;
-    for (int64_t first = 0; first < (k + 15) / 16 * 16; first += group) {
-        int top = exponent_of(acc, format_least(s->g->acc));
-        for (int64_t l = first; l < first + group; l++) {
-            int e =
-                exponent_of(padded(s->a, l, k), least) + exponent_of(padded(s->b, l, k), least);
-            top = e > top ? e : top;
-        }
-        double unit = ldexp(1, top - 24), sum = truncated(acc, unit);
-        for (int64_t l = first; l < first + group; l++)
-            sum += truncated(padded(s->a, l, k) * padded(s->b, l, k), unit);
-        if (s->g->acc == DTYPE_F16)
-            acc = dtype_value(DTYPE_F16, dtype_round(DTYPE_F16, sum));
-        else
-            acc = truncated(sum, ldexp(1, exponent_of(sum, -126) - 23));
-    }
-    return (float)acc;
-}
-
-/* gfx11: pairs of products; a term of the sum's other sign counts as its complement. */
-static float sum_amd(const struct sums *s, int64_t k)
-{
-    bool bf16 = s->g->in == DTYPE_BF16;
-    int least = format_least(s->g->in);
-    double acc = 0;
-    for (int64_t first = 0; first < (k + 15) / 16 * 16; first += 2) {
-        double p[2];
-        int top = exponent_of(acc, -1000) - 26;
-        for (int i = 0; i < 2; i++) {
-            double a = padded(s->a, first + i, k), b = padded(s->b, first + i, k);
-            a = bf16 && fabs(a) < 0x1p-126 ? 0 : a;
-            b = bf16 && fabs(b) < 0x1p-126 ? 0 : b;
-            p[i] = a * b;
-            int e = exponent_of(p[i], -1000) - 26;
-            top = e > top ? e : top;
-            e = exponent_of(a, least) + exponent_of(b, least) - 24;
-            top = p[i] != 0 && e > top ? e : top;
-        }
-        if (acc == 0 && p[0] == 0 && p[1] == 0)
-            continue;
-        double unit = ldexp(1, top), side = signbit(acc) ? -1 : 1,
-               sum = floor(fabs(acc) / unit);
-        for (int i = 0; i < 2; i++) {
-            double size = floor(fabs(p[i]) / unit);
-            sum += !signbit(p[i]) == (side > 0) ? size : -(size + 1);
-        }
-        sum *= side * unit;
-        if (s->g->acc == DTYPE_F16)
-            acc = dtype_value(DTYPE_F16, dtype_round(DTYPE_F16, sum));
-        else
-            acc = (double)flushed(true, (float)sum);
-        acc = acc == 0 ? 0 : acc;
-    }
-    return (float)acc;
-}
-
-static float sum_all(const struct sums *s, int64_t k)
-{
-    switch (s->w->order) {
-    case BACKWARD:
-        return sum_back(s, k);
-    case TREE:
-        return sum_tree(s, 0, k);
-    case PAIRS:
-        return f_add(s->w, sum_range(s, 0, k, 2), sum_range(s, 1, k, 2));
-    case RANGES:
-        return sum_ranges(s, k);
-    case NVIDIA:
-        return sum_nvidia(s, k);
-    case AMD:
-        return sum_amd(s, k);
-    default:
-        return sum_range(s, 0, k, 1);
-    }
-}
-
-static float epilogue(const struct way *w, const struct gemm *g, float acc, float c)
-{
-    struct way e = *w;
-    e.fused = w->fused_epilogue;
-    float value = f_mul(&e, g->alpha, acc);
-    if (g->beta == 0)
-        return value;
-    return e.fused && w->order % 2 ? f_fma(&e, g->alpha, acc, f_mul(&e, g->beta, c))
-                                   : f_fma(&e, g->beta, c, value);
-}
 
 /* --- judging ---------------------------------------------------------------------------------
  */
@@ -244,12 +36,9 @@ static bool is_right(const struct oracle *o, int64_t at, double got, struct tall
     return error <= o->bound[at];
 }
 
-struct scene {
-    struct case_id id;
-    struct case_plan plan;
+struct products {
+    struct scene c;
     struct gemm g;
-    struct tensor input[CASE_TENSOR_MAX];
-    struct oracle o;
     float *a, *b; /* rows and columns of all matrices, k each */
 };
 
@@ -260,47 +49,36 @@ static double operand(const struct tensor *t, int axis, int64_t z, int64_t i, in
     return tensor_value(t, z * rows * columns + within);
 }
 
-static void scene_init(struct scene *s, const char *text)
+static void products_open(struct products *s, const char *text)
 {
-    const struct tensor *at[CASE_TENSOR_MAX] = {NULL};
-    struct errinfo e = {0};
-    memset(s, 0, sizeof *s);
-    ck_assert_msg(!caseid_parse(text, &s->id, &e), "%s", e.text);
-    ck_assert_msg(!s->id.family->plan(&s->id, &s->plan, &e), "%s", e.text);
-    gemm_decode(&s->id, &s->g);
-    for (int i = 0; i < s->plan.n_tensor; i++)
-        if (s->plan.tensor[i].role != TENSOR_OUT) {
-            ck_assert(!case_input(&s->id, &s->plan, i, &s->input[i], &e));
-            at[i] = &s->input[i];
-        }
-    ck_assert(!s->id.family->oracle(&s->id, &s->plan, at, GEMM_C, 2, &s->o, &e));
+    scene_open(&s->c, text);
+    gemm_decode(&s->c.id, &s->g);
+    s->c.o = scene_oracle_at(&s->c, GEMM_C, 2);
     int64_t rows = s->g.batch * s->g.m, columns = s->g.batch * s->g.n, k = s->g.k;
     s->a = calloc((size_t)(rows * k + 1), sizeof *s->a);
     s->b = calloc((size_t)(columns * k + 1), sizeof *s->b);
     for (int64_t l = 0; l < k; l++) {
         for (int64_t i = 0; i < rows; i++)
-            s->a[i * k + l] = (float)operand(at[GEMM_A], s->plan.tensor[GEMM_A].axis,
+            s->a[i * k + l] = (float)operand(s->c.at[GEMM_A], s->c.plan.tensor[GEMM_A].axis,
                                              i / s->g.m, i % s->g.m, l);
         for (int64_t j = 0; j < columns; j++)
-            s->b[j * k + l] = (float)operand(at[GEMM_B], s->plan.tensor[GEMM_B].axis,
+            s->b[j * k + l] = (float)operand(s->c.at[GEMM_B], s->c.plan.tensor[GEMM_B].axis,
                                              j / s->g.n, j % s->g.n, l);
     }
 }
 
-static void scene_release(struct scene *s)
+static void products_close(struct products *s)
 {
-    for (int i = 0; i < s->plan.n_tensor; i++)
-        tensor_release(&s->input[i]);
-    oracle_release(&s->o);
+    scene_release(&s->c);
     free(s->a);
     free(s->b);
 }
 
-static double device_value(const struct scene *s, const struct way *w, int64_t at)
+static double device_value(const struct products *s, const struct way *w, int64_t at)
 {
     int64_t i = at / s->g.n, j = i / s->g.m * s->g.n + at % s->g.n;
     struct sums sums = {w, &s->g, s->a + i * s->g.k, s->b + j * s->g.k};
-    float c = s->g.beta != 0 ? (float)tensor_value(&s->input[GEMM_C], at) : 0;
+    float c = s->g.beta != 0 ? (float)tensor_value(&s->c.input[GEMM_C], at) : 0;
     float value = epilogue(w, &s->g, sum_all(&sums, s->g.k), c);
     return dtype_value(s->g.out, dtype_round(s->g.out, (double)value));
 }
@@ -336,18 +114,18 @@ static int ways_of(const struct gemm *g, bool contract, struct way ret_ways[64])
     return n;
 }
 
-static void scene_run(const struct scene *s, const char *text, struct tally *t)
+static void products_run(const struct products *s, const char *text, struct tally *t)
 {
     struct way ways[64];
-    int n = ways_of(&s->g, s->id.mode.contract, ways);
+    int n = ways_of(&s->g, s->c.id.mode.contract, ways);
     for (int w = 0; w < n; w++)
-        for (int64_t at = 0; at < s->o.count; at++) {
+        for (int64_t at = 0; at < s->c.o.count; at++) {
             double got = device_value(s, &ways[w], at);
-            ck_assert_msg(
-                is_right(&s->o, at, got, t),
-                "%s: element %lld, order %d, fused %d: %a, right is %a + %a within %a", text,
-                (long long)at, (int)ways[w].order, ways[w].fused, got, s->o.value[at],
-                s->o.tail[at], s->o.bound[at]);
+            if (!is_right(&s->c.o, at, got, t)) /* Check's own macros write to a pipe each time */
+                ck_abort_msg(
+                    "%s: element %lld, order %d, fused %d: %a, right is %a + %a within %a", text,
+                    (long long)at, (int)ways[w].order, ways[w].fused, got, s->c.o.value[at],
+                    s->c.o.tail[at], s->c.o.bound[at]);
         }
 }
 
@@ -379,16 +157,16 @@ START_TEST(legal_ways_stay_inside)
         for (int k = 0; k < 6; k++)
             for (int e = 0; e < 6; e += 1 + k / 4) {
                 char text[CASEID_TEXT_MAX];
-                struct scene s;
+                struct products s;
                 snprintf(text, sizeof text,
                          "gemm/%s:dtype=%s,m=7,n=9,k=%d,%s,dist=%s,seed=%d,mode=%s",
                          kinds[v].variant, kinds[v].dtype, lengths[k], epilogues[e],
                          dist_name((enum dist)_i), 1 + k, modes[(v + k + e) % 4]);
                 if (lengths[k] > kinds[v].longest)
                     continue;
-                scene_init(&s, text);
-                scene_run(&s, text, &t);
-                scene_release(&s);
+                products_open(&s, text);
+                products_run(&s, text, &t);
+                products_close(&s);
             }
     ck_assert_int_gt(t.judged + t.special, 60000);
     if (_i != DIST_WIDE && _i != DIST_SPECIAL)
@@ -417,30 +195,30 @@ START_TEST(planted_faults_fall_outside)
         "gemm/mma:dtype=tf32,m=16,n=16,k=200",
     };
     const struct way plain = {FORWARD, true, false, false, false, 1};
-    struct scene s;
-    scene_init(&s, ids[_i]);
+    struct products s;
+    products_open(&s, ids[_i]);
     int64_t claimed = 0;
-    for (int64_t at = 0; at < s.o.count; at++) {
+    for (int64_t at = 0; at < s.c.o.count; at++) {
         struct tally t = {0};
         double right = device_value(&s, &plain, at);
-        ck_assert(is_right(&s.o, at, right, &t));
-        if (!isfinite(s.o.bound[at]))
+        ck_assert(is_right(&s.c.o, at, right, &t));
+        if (!isfinite(s.c.o.bound[at]))
             continue;
-        ck_assert(!is_right(&s.o, at, s.o.value[at] + 2 * s.o.bound[at], &t));
-        ck_assert(!is_right(&s.o, at, s.o.value[at] - 2 * s.o.bound[at], &t));
-        ck_assert(!is_right(&s.o, at, (double)NAN, &t));
-        ck_assert(!is_right(&s.o, at, (double)INFINITY, &t));
+        ck_assert(!is_right(&s.c.o, at, s.c.o.value[at] + 2 * s.c.o.bound[at], &t));
+        ck_assert(!is_right(&s.c.o, at, s.c.o.value[at] - 2 * s.c.o.bound[at], &t));
+        ck_assert(!is_right(&s.c.o, at, (double)NAN, &t));
+        ck_assert(!is_right(&s.c.o, at, (double)INFINITY, &t));
 
         int64_t last = s.g.k - 1, i = at / s.g.n, j = at % s.g.n;
         double term = (double)s.g.alpha * s.a[i * s.g.k + last] * s.b[j * s.g.k + last];
-        if (fabs(term) <= 2 * s.o.bound[at])
+        if (fabs(term) <= 2 * s.c.o.bound[at])
             continue;
         claimed++;
-        ck_assert(s.o.drop[at] >= fabs(term));
-        ck_assert(!is_right(&s.o, at, right - term, &t));
+        ck_assert(s.c.o.drop[at] >= fabs(term));
+        ck_assert(!is_right(&s.c.o, at, right - term, &t));
     }
-    ck_assert_int_gt(claimed, s.o.count / 8);
-    scene_release(&s);
+    ck_assert_int_gt(claimed, s.c.o.count / 8);
+    products_close(&s);
 }
 END_TEST
 
@@ -478,31 +256,31 @@ START_TEST(special_values_meet_ieee)
     static const float values[] = {0,        -0.0f, 1,        -2,        0x1p-149f, FLT_MAX,
                                    -FLT_MAX, 3.5f,  INFINITY, -INFINITY, NAN};
     enum { N = sizeof values / sizeof values[0] };
-    struct scene s;
+    struct products s;
     struct tally t = {0};
     struct way ways[64];
     const int64_t size = N * N;
-    scene_init(&s, "gemm/naive:m=121,n=121,k=2");
+    products_open(&s, "gemm/naive:m=121,n=121,k=2");
     for (int64_t i = 0; i < size; i++)
         for (int l = 0; l < 2; l++) {
             float x = values[l ? i / N : i % N];
             uint64_t bits = dtype_round(DTYPE_F32, (double)x);
             s.a[i * 2 + l] = s.b[i * 2 + l] = x;
-            tensor_set_bits(&s.input[GEMM_A], i * 2 + l, bits);
-            tensor_set_bits(&s.input[GEMM_B], l * size + i, bits);
+            tensor_set_bits(&s.c.input[GEMM_A], i * 2 + l, bits);
+            tensor_set_bits(&s.c.input[GEMM_B], l * size + i, bits);
         }
-    const struct tensor *at[] = {&s.input[GEMM_A], &s.input[GEMM_B], NULL};
-    oracle_release(&s.o);
-    ck_assert(!s.id.family->oracle(&s.id, &s.plan, at, GEMM_C, 1, &s.o, NULL));
+    const struct tensor *at[] = {&s.c.input[GEMM_A], &s.c.input[GEMM_B], NULL};
+    oracle_release(&s.c.o);
+    ck_assert(!s.c.id.family->oracle(&s.c.id, &s.c.plan, at, GEMM_C, 1, &s.c.o, NULL));
     int n = ways_of(&s.g, true, ways);
     for (int w = 0; w < n; w++)
-        for (int64_t e = 0; e < s.o.count; e++)
-            ck_assert_msg(is_right(&s.o, e, device_value(&s, &ways[w], e), &t),
-                          "(%g %g) . (%g %g)", (double)s.a[e / size * 2],
-                          (double)s.a[e / size * 2 + 1], (double)s.b[e % size * 2],
-                          (double)s.b[e % size * 2 + 1]);
+        for (int64_t e = 0; e < s.c.o.count; e++)
+            if (!is_right(&s.c.o, e, device_value(&s, &ways[w], e), &t))
+                ck_abort_msg("(%g %g) . (%g %g)", (double)s.a[e / size * 2],
+                             (double)s.a[e / size * 2 + 1], (double)s.b[e % size * 2],
+                             (double)s.b[e % size * 2 + 1]);
     ck_assert_int_gt(t.special, t.unjudged);
-    scene_release(&s);
+    products_close(&s);
 }
 END_TEST
 

@@ -8,42 +8,18 @@
 #include <sys/wait.h>
 
 #include "../cases/math/exact.h"
-#include "caseid.h"
 #include "planted.h"
+#include "scene.h"
 
 /* The functions: the reference against MPFR at 300 bits, bounds against the nearest results,
  * planted faults on both simulated devices. */
 
 enum { BITS = 300 };
 
-struct whole {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor in[2];
-    const struct tensor *at[3];
-    struct oracle o;
-};
-
-static void whole_init(struct whole *w, const char *text)
+static void whole_open(struct scene *w, const char *text)
 {
-    struct errinfo e = {0};
-    memset(w, 0, sizeof *w);
-    ck_assert_msg(!caseid_parse(text, &w->id, &e), "%s", e.text);
-    ck_assert_msg(!w->id.family->plan(&w->id, &w->plan, &e), "%s: %s", text, e.text);
-    int out = w->plan.n_tensor - 1;
-    for (int i = 0; i < out; i++) {
-        ck_assert_msg(!case_input(&w->id, &w->plan, i, &w->in[i], &e), "%s", e.text);
-        w->at[i] = &w->in[i];
-    }
-    ck_assert_msg(!w->id.family->oracle(&w->id, &w->plan, w->at, out, 1, &w->o, &e), "%s",
-                  e.text);
-}
-
-static void whole_release(struct whole *w)
-{
-    tensor_release(&w->in[0]);
-    tensor_release(&w->in[1]);
-    oracle_release(&w->o);
+    scene_open(w, text);
+    w->o = scene_oracle_at(w, w->plan.n_tensor - 1, 1);
 }
 
 static void exactly(enum function f, double x, double d, mpfr_t r, mpfr_t t)
@@ -145,9 +121,9 @@ static double nearest(mpfr_t r)
     return value;
 }
 
-static void one_holds(const struct whole *w, int which, int64_t i, mpfr_t r, mpfr_t t)
+static void one_holds(const struct scene *w, int which, int64_t i, mpfr_t r, mpfr_t t)
 {
-    double x = tensor_value(&w->in[0], i), d = w->at[1] ? tensor_value(&w->in[1], i) : 0;
+    double x = tensor_value(&w->input[0], i), d = w->at[1] ? tensor_value(&w->input[1], i) : 0;
     const struct oracle *o = &w->o;
     int worst = whole_ids[which].worst;
     exactly(whole_ids[which].f, x, d, r, t);
@@ -176,14 +152,14 @@ static void one_holds(const struct whole *w, int which, int64_t i, mpfr_t r, mpf
 
 START_TEST(references_are_what_mpfr_says)
 {
-    struct whole w;
+    struct scene w;
     mpfr_t r, t;
     mpfr_inits2(BITS, r, t, (mpfr_ptr)0);
-    whole_init(&w, whole_ids[_i].id);
+    whole_open(&w, whole_ids[_i].id);
     for (int64_t i = 0; i < w.o.count; i++)
         one_holds(&w, _i, i, r, t);
     mpfr_clears(r, t, (mpfr_ptr)0);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -198,21 +174,21 @@ END_TEST
 
 START_TEST(ranges_are_covered_evenly)
 {
-    struct whole w;
-    whole_init(&w, "math/expf:n=5000,lo=-10,hi=10");
+    struct scene w;
+    whole_open(&w, "math/expf:n=5000,lo=-10,hi=10");
     double last = -10;
     for (int64_t i = 0; i < 5000; i++) {
-        double x = tensor_value(&w.in[0], i);
+        double x = tensor_value(&w.input[0], i);
         ck_assert(x >= last && x <= 10);
         ck_assert(fabs(x) < 1e-37 || fabs(x - last) < 0.12 * fabs(last));
         last = x;
     }
     ck_assert(last > 9.9);
-    whole_release(&w);
-    whole_init(&w, "math/expf:n=3,lo=1,hi=1");
+    scene_release(&w);
+    whole_open(&w, "math/expf:n=3,lo=1,hi=1");
     for (int64_t i = 0; i < 3; i++)
-        ck_assert(tensor_value(&w.in[0], i) == 1);
-    whole_release(&w);
+        ck_assert(tensor_value(&w.input[0], i) == 1);
+    scene_release(&w);
 }
 END_TEST
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../cases/optim8bit/optim8bit.h"
-#include "whole.h"
+#include "scene.h"
 
 /* Blockwise quantization: the book, the reference of codes and the witness rule. What is
  * expected is worked out here by other means: exhaustive search for the nearest value with
@@ -153,11 +153,11 @@ START_TEST(quantize_follows_the_definition)
         "optim8bit/quantize:n=1000,block=128,dtype=f16,book=nf4",
         "optim8bit/quantize:n=501,block=64,book=nf4,dist=lognormal",
     };
-    struct whole w;
-    whole_init(&w, ids[_i]);
-    struct oracle absmax = whole_oracle(&w, "absmax"), code = whole_oracle(&w, "code"),
-                  y = whole_oracle(&w, "y");
-    const struct tensor *x = whole_in(&w, "x");
+    struct scene w;
+    scene_open(&w, ids[_i]);
+    struct oracle absmax = scene_oracle_of(&w, "absmax"), code = scene_oracle_of(&w, "code"),
+                  y = scene_oracle_of(&w, "y");
+    const struct tensor *x = scene_tensor(&w, "x");
     struct book b;
     book_make(book_of(&w.id), &b);
     int64_t block = w.id.value[P_BLOCK].i;
@@ -180,7 +180,7 @@ START_TEST(quantize_follows_the_definition)
     oracle_release(&absmax);
     oracle_release(&code);
     oracle_release(&y);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -188,21 +188,21 @@ END_TEST
  * elements get the zero's code, the Inf code 0, back comes NaN. */
 START_TEST(special_blocks)
 {
-    struct whole w;
-    whole_init(&w, "optim8bit/quantize:n=96,block=32");
-    struct tensor *x = &w.input[whole_find(&w, "x")];
+    struct scene w;
+    scene_open(&w, "optim8bit/quantize:n=96,block=32");
+    struct tensor *x = &w.input[scene_place(&w, "x")];
     for (int i = 0; i < 96; i++)
         tensor_set_bits(x, i, i < 32 ? 0 : i < 64 ? 0x7fc00000 : 0x3f800000);
     tensor_set_bits(x, 70, 0x7f800000);
-    struct oracle absmax = whole_oracle(&w, "absmax"), code = whole_oracle(&w, "code"),
-                  y = whole_oracle(&w, "y");
+    struct oracle absmax = scene_oracle_of(&w, "absmax"), code = scene_oracle_of(&w, "code"),
+                  y = scene_oracle_of(&w, "y");
     ck_assert(absmax.value[0] == 0 && absmax.value[1] == -FLT_MAX && isinf(absmax.value[2]));
     ck_assert(code.value[3] == 0 && code.value[40] == 0 && code.value[70] == 0);
     ck_assert(code.value[65] == 127 && isnan(y.value[65]) && y.value[3] == 0);
     oracle_release(&absmax);
     oracle_release(&code);
     oracle_release(&y);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -219,10 +219,10 @@ START_TEST(witnesses_cover_a_reciprocal_off_by_two_ulp)
         "optim8bit/quantize:n=87382,block=64,dtype=f16,book=linear,mode=fastdiv",
         "optim8bit/quantize:n=87382,block=64,dtype=bf16,mode=fastdiv,dist=ties",
     };
-    struct whole w;
-    whole_init(&w, ids[_i]);
-    struct oracle code = whole_oracle(&w, "code"), absmax = whole_oracle(&w, "absmax");
-    const struct tensor *x = whole_in(&w, "x");
+    struct scene w;
+    scene_open(&w, ids[_i]);
+    struct oracle code = scene_oracle_of(&w, "code"), absmax = scene_oracle_of(&w, "absmax");
+    const struct tensor *x = scene_tensor(&w, "x");
     struct book b;
     book_make(book_of(&w.id), &b);
     int64_t block = w.id.value[P_BLOCK].i, flips = 0, witnessed = 0;
@@ -247,7 +247,7 @@ START_TEST(witnesses_cover_a_reciprocal_off_by_two_ulp)
     ck_assert_msg(_i == 3 || witnessed < x->count / 100, "%d witnesses", (int)witnessed);
     oracle_release(&code);
     oracle_release(&absmax);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -260,11 +260,11 @@ START_TEST(witnesses_of_packed_codes)
         "optim8bit/quantize:n=20001,block=64,dtype=bf16,book=nf4,mode=fastdiv,dist=ties",
         "optim8bit/quantize:n=20001,block=32,book=fp4,mode=fastdiv,dist=ties",
     };
-    struct whole w;
-    whole_init(&w, ids[_i]);
-    struct oracle code = whole_oracle(&w, "code"), absmax = whole_oracle(&w, "absmax"),
-                  y = whole_oracle(&w, "y");
-    const struct tensor *x = whole_in(&w, "x");
+    struct scene w;
+    scene_open(&w, ids[_i]);
+    struct oracle code = scene_oracle_of(&w, "code"), absmax = scene_oracle_of(&w, "absmax"),
+                  y = scene_oracle_of(&w, "y");
+    const struct tensor *x = scene_tensor(&w, "x");
     struct book b;
     book_make(book_of(&w.id), &b);
     int64_t block = w.id.value[P_BLOCK].i, flips = 0;
@@ -297,20 +297,20 @@ START_TEST(witnesses_of_packed_codes)
     oracle_release(&code);
     oracle_release(&absmax);
     oracle_release(&y);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 /* Exact division leaves no freedom. */
 START_TEST(no_freedom_with_exact_division)
 {
-    struct whole w;
-    whole_init(&w, "optim8bit/quantize:n=5000,block=64,dtype=bf16,dist=ties");
-    struct oracle code = whole_oracle(&w, "code");
+    struct scene w;
+    scene_open(&w, "optim8bit/quantize:n=5000,block=64,dtype=bf16,dist=ties");
+    struct oracle code = scene_oracle_of(&w, "code");
     for (int64_t i = 0; i < code.count; i++)
         ck_assert(code.bound[i] == 0 && code.drop[i] == 1);
     oracle_release(&code);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 

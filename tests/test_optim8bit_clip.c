@@ -4,21 +4,21 @@
 
 #include "../cases/optim8bit/walk.h"
 #include "rng.h"
-#include "whole.h"
+#include "scene.h"
 
 /* Limited updates: references against the definition in long double, which rounds no state; and the
  * bound of the norm, by f32 sums in any order. */
 
 enum { N = 700 };
 
-static double at(const struct whole *w, const char *name, int i)
+static double at(const struct scene *w, const char *name, int i)
 {
-    return tensor_value(whole_in(w, name), i);
+    return tensor_value(scene_tensor(w, name), i);
 }
 
 /* The update before its limit, from PyTorch's formulas (adam: betas 0.9 and 0.999, eps 1e-8; the bias
  * corrections are an input, in f32) or m (lars). */
-static long double update_of(const struct whole *w, bool lars, int i)
+static long double update_of(const struct scene *w, bool lars, int i)
 {
     long double b1 = (long double)0.9f, b2 = (long double)0.999f, eps = (long double)1e-8f;
     long double g = at(w, "g", i), m = b1 * at(w, "m", i);
@@ -41,9 +41,9 @@ static const struct {
 
 START_TEST(references_follow_the_definition)
 {
-    struct whole w;
-    whole_init(&w, scenes[_i].id);
-    struct oracle p = whole_oracle(&w, "p"), norm = whole_oracle(&w, "unorm");
+    struct scene w;
+    scene_open(&w, scenes[_i].id);
+    struct oracle p = scene_oracle_of(&w, "p"), norm = scene_oracle_of(&w, "unorm");
     long double sum = 0, limit = scenes[_i].limited ? 2 : 200;
     for (int i = 0; i < N; i++)
         sum += powl(update_of(&w, scenes[_i].lars, i), 2);
@@ -59,13 +59,13 @@ START_TEST(references_follow_the_definition)
     }
     oracle_release(&p);
     oracle_release(&norm);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 /* A device's sum: each update off by what its five operations may err, blocks and terms in any
  * order. One block left out must show. */
-static float device_sum(const struct whole *w, const struct step *s, uint64_t draw, int lost)
+static float device_sum(const struct scene *w, const struct step *s, uint64_t draw, int lost)
 {
     struct rng_key key = rng_key_make(draw, "clip");
     float sum = 0;
@@ -88,10 +88,10 @@ static float device_sum(const struct whole *w, const struct step *s, uint64_t dr
 
 START_TEST(sums_stay_inside_and_a_lost_block_does_not)
 {
-    struct whole w;
-    whole_init(&w, scenes[0].id);
+    struct scene w;
+    scene_open(&w, scenes[0].id);
     struct step s = step_make(&w.id);
-    struct oracle o = whole_oracle(&w, "unorm");
+    struct oracle o = scene_oracle_of(&w, "unorm");
     for (uint64_t draw = 0; draw < 200; draw++) {
         double got = (double)device_sum(&w, &s, draw, -1);
         ck_assert_double_le(fabs(got - o.value[0]), o.bound[0]);
@@ -99,7 +99,7 @@ START_TEST(sums_stay_inside_and_a_lost_block_does_not)
         ck_assert_double_gt(fabs(got - o.value[0]), o.bound[0]);
     }
     oracle_release(&o);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 

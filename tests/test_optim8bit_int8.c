@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../cases/optim8bit/optim8bit.h"
-#include "whole.h"
+#include "scene.h"
 
 /* LLM.int8 and the 4-bit GEMV: references by other routes, bounds against simulated devices. */
 
@@ -27,10 +27,10 @@ START_TEST(integers_are_those_of_the_exact_quotient)
 {
     static const char *const ids[] = {"optim8bit/int8:m=20,n=5,k=300",
                                       "optim8bit/int8:m=20,n=5,k=300,dist=lognormal"};
-    struct whole w;
-    whole_init(&w, ids[_i]);
-    struct oracle q = whole_oracle(&w, "qa"), stat = whole_oracle(&w, "stat_a");
-    const struct tensor *a = whole_in(&w, "a");
+    struct scene w;
+    scene_open(&w, ids[_i]);
+    struct oracle q = scene_oracle_of(&w, "qa"), stat = scene_oracle_of(&w, "stat_a");
+    const struct tensor *a = scene_tensor(&w, "a");
     int off = 0;
     for (int row = 0; row < 20; row++) {
         double most = 0;
@@ -50,17 +50,17 @@ START_TEST(integers_are_those_of_the_exact_quotient)
     ck_assert_int_lt(off, 30);
     oracle_release(&q);
     oracle_release(&stat);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 START_TEST(products_are_exact_and_epilogue_follows)
 {
-    struct whole w;
-    whole_init(&w, "optim8bit/int8:m=9,n=11,k=257,threshold=1.5");
-    struct oracle qa = whole_oracle(&w, "qa"), qw = whole_oracle(&w, "qw"),
-                  acc = whole_oracle(&w, "acc"), y = whole_oracle(&w, "y"),
-                  sa = whole_oracle(&w, "stat_a"), sw = whole_oracle(&w, "stat_w");
+    struct scene w;
+    scene_open(&w, "optim8bit/int8:m=9,n=11,k=257,threshold=1.5");
+    struct oracle qa = scene_oracle_of(&w, "qa"), qw = scene_oracle_of(&w, "qw"),
+                  acc = scene_oracle_of(&w, "acc"), y = scene_oracle_of(&w, "y"),
+                  sa = scene_oracle_of(&w, "stat_a"), sw = scene_oracle_of(&w, "stat_w");
     mpfr_t x, f;
     mpfr_inits2(24, x, f, NULL);
     for (int i = 0; i < 9; i++)
@@ -75,14 +75,14 @@ START_TEST(products_are_exact_and_epilogue_follows)
             mpfr_set_flt(f, 6.200012e-05f, MPFR_RNDN);
             mpfr_t b;
             mpfr_init2(b, 24);
-            mpfr_set_d(b, tensor_value(whole_in(&w, "bias"), j), MPFR_RNDN);
+            mpfr_set_d(b, tensor_value(scene_tensor(&w, "bias"), j), MPFR_RNDN);
             mpfr_fma(x, x, f, b, MPFR_RNDN);
             double want =
                 dtype_value(DTYPE_F16, dtype_round(DTYPE_F16, mpfr_get_d(x, MPFR_RNDN)));
             ck_assert(y.value[i * 11 + j] == want && y.bound[i * 11 + j] == 0);
             mpfr_clear(b);
         }
-    const struct tensor *a = whole_in(&w, "a");
+    const struct tensor *a = scene_tensor(&w, "a");
     for (int i = 0; i < 9 * 257; i++)
         if (fabs(tensor_value(a, i)) >= 1.5)
             ck_assert(qa.value[i] == 0);
@@ -93,23 +93,23 @@ START_TEST(products_are_exact_and_epilogue_follows)
     oracle_release(&y);
     oracle_release(&sa);
     oracle_release(&sw);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 /* A fast division on halves: every flip is witnessed, and the sums' freedom covers them. */
 START_TEST(flips_are_witnessed_and_carried_into_sums)
 {
-    struct whole w;
-    whole_init(&w, "optim8bit/int8:m=12,n=10,k=500,dist=ties,mode=fastdiv");
-    struct oracle qa = whole_oracle(&w, "qa"), qw = whole_oracle(&w, "qw"),
-                  acc = whole_oracle(&w, "acc"), sa = whole_oracle(&w, "stat_a"),
-                  sw = whole_oracle(&w, "stat_w");
+    struct scene w;
+    scene_open(&w, "optim8bit/int8:m=12,n=10,k=500,dist=ties,mode=fastdiv");
+    struct oracle qa = scene_oracle_of(&w, "qa"), qw = scene_oracle_of(&w, "qw"),
+                  acc = scene_oracle_of(&w, "acc"), sa = scene_oracle_of(&w, "stat_a"),
+                  sw = scene_oracle_of(&w, "stat_w");
     static long a[12 * 500], b[10 * 500];
     int flips = 0;
     for (int side = 0; side < 2; side++) {
         struct oracle *q = side ? &qw : &qa, *s = side ? &sw : &sa;
-        const struct tensor *x = whole_in(&w, side ? "w" : "a");
+        const struct tensor *x = scene_tensor(&w, side ? "w" : "a");
         for (int i = 0; i < (side ? 10 : 12) * 500; i++) {
             float r = 127 / (float)s->value[i / 500];
             r = i / 500 % 2 ? nextafterf(r, 1000) : nextafterf(r, 0);
@@ -133,7 +133,7 @@ START_TEST(flips_are_witnessed_and_carried_into_sums)
     oracle_release(&acc);
     oracle_release(&sa);
     oracle_release(&sw);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -146,7 +146,7 @@ static float rounded(enum dtype d, float x)
 }
 
 /* A device: products rounded (or, in f32, fused at random), terms in random order. */
-static float device_element(const struct whole *w, enum dtype d, int i, int k, int block,
+static float device_element(const struct scene *w, enum dtype d, int i, int k, int block,
                             uint64_t draw)
 {
     struct book b;
@@ -155,11 +155,11 @@ static float device_element(const struct whole *w, enum dtype d, int i, int k, i
     book_make(book_of(&w->id), &b);
     for (int l = 0; l < k; l++) {
         int n = (int)w->id.value[P_N].i, at = i % n * k + l, from = i / n * k;
-        int code = (int)(tensor_bits(whole_in(w, "code"), at / 2) >> (at % 2 ? 0 : 4) & 15);
-        float scale = rounded(d, (float)tensor_value(whole_in(w, "absmax"), at / block));
+        int code = (int)(tensor_bits(scene_tensor(w, "code"), at / 2) >> (at % 2 ? 0 : 4) & 15);
+        float scale = rounded(d, (float)tensor_value(scene_tensor(w, "absmax"), at / block));
         volatile float v = rounded(d, b.value[code]) * scale;
         v = rounded(d, v);
-        float a = (float)tensor_value(whole_in(w, "a"), from + l);
+        float a = (float)tensor_value(scene_tensor(w, "a"), from + l);
         uint64_t r = rng_bits(key, (uint64_t)at, 0);
         volatile float p = a * v;
         p = rounded(d, p);
@@ -179,9 +179,9 @@ START_TEST(gemv_bounds_hold_and_are_not_idle)
         "optim8bit/gemm4:dtype=bf16,m=4,n=16,k=128,block=64,book=fp4",
         "optim8bit/gemv4:dtype=f16,n=64,k=128,block=64,book=nf4,dist=lognormal",
     };
-    struct whole w;
-    whole_init(&w, ids[_i]);
-    struct oracle o = whole_oracle(&w, "y");
+    struct scene w;
+    scene_open(&w, ids[_i]);
+    struct oracle o = scene_oracle_of(&w, "y");
     double used = 0;
     for (int repeat = 0; repeat < 20; repeat++)
         for (int row = 0; row < 64; row++) {
@@ -198,7 +198,7 @@ START_TEST(gemv_bounds_hold_and_are_not_idle)
     if (_i < 4) /* with a heavy tail the last term is seldom typical */
         ck_assert_int_gt(powerful, 8);
     oracle_release(&o);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 

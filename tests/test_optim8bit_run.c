@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../cases/optim8bit/optim8bit.h"
-#include "whole.h"
+#include "scene.h"
 
 /* 8-bit AdamW over many steps, once more in plain loops: nearest codes by trying all values,
  * bias corrections by pow, parameters in double. */
@@ -87,27 +87,27 @@ static void run_wide(const float *g, struct run *r)
     }
 }
 
-static struct run *run_make(const struct whole *w)
+static struct run *run_make(const struct scene *w)
 {
     struct run *r = calloc(1, sizeof *r);
     ck_assert_ptr_nonnull(r);
-    const float *book[] = {whole_in(w, "book1")->data, whole_in(w, "book2")->data};
+    const float *book[] = {scene_tensor(w, "book1")->data, scene_tensor(w, "book2")->data};
     for (int i = 0; i < N; i++)
-        r->p[0][i] = r->wide[0][i] = tensor_value(whole_in(w, "p"), i);
-    run_states(whole_in(w, "g")->data, book, r);
-    run_wide(whole_in(w, "g")->data, r);
+        r->p[0][i] = r->wide[0][i] = tensor_value(scene_tensor(w, "p"), i);
+    run_states(scene_tensor(w, "g")->data, book, r);
+    run_wide(scene_tensor(w, "g")->data, r);
     return r;
 }
 
 START_TEST(run_matches_plain_loops)
 {
-    struct whole w;
-    whole_init(&w, ID("adam8run"));
+    struct scene w;
+    scene_open(&w, ID("adam8run"));
     struct run *r = run_make(&w);
     static const char *const codes[] = {"code1", "code2"}, *const scales[] = {"absmax1",
                                                                               "absmax2"};
     for (int k = 0; k < 2; k++) {
-        struct oracle c = whole_oracle(&w, codes[k]), s = whole_oracle(&w, scales[k]);
+        struct oracle c = scene_oracle_of(&w, codes[k]), s = scene_oracle_of(&w, scales[k]);
         for (int t = 0; t < STEPS; t++) {
             for (int i = 0; i < N; i++)
                 ck_assert_msg(c.value[t * N + i] == r->code[k][t][i] && !c.bound[t * N + i],
@@ -120,17 +120,17 @@ START_TEST(run_matches_plain_loops)
         oracle_release(&s);
     }
     free(r);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
 /* Rounding of p alone parts the reference from the run in double; the bound covers it. */
 START_TEST(parameters_and_quantization_effect)
 {
-    struct whole w;
-    whole_init(&w, ID("adam8run"));
+    struct scene w;
+    scene_open(&w, ID("adam8run"));
     struct run *r = run_make(&w);
-    struct oracle p = whole_oracle(&w, "p_at");
+    struct oracle p = scene_oracle_of(&w, "p_at");
     for (int t = 0; t < STEPS; t++)
         for (int i = 0; i < N; i++) {
             int at = t * N + i;
@@ -143,7 +143,7 @@ START_TEST(parameters_and_quantization_effect)
         }
     oracle_release(&p);
     free(r);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 
@@ -151,13 +151,13 @@ END_TEST
  * step of the run makes. */
 START_TEST(open_steps_are_those_of_the_run)
 {
-    struct whole w, open;
-    whole_init(&w, ID("adam8run"));
-    whole_init(&open, ID("adam8"));
+    struct scene w, open;
+    scene_open(&w, ID("adam8run"));
+    scene_open(&open, ID("adam8"));
     static const char *const names[] = {"code1", "absmax1", "code2", "absmax2"};
     for (int k = 0; k < 4; k++) {
-        struct oracle o = whole_oracle(&w, names[k]), next = whole_oracle(&open, names[k]);
-        const struct tensor *t = open.at[whole_find(&open, names[k])];
+        struct oracle o = scene_oracle_of(&w, names[k]), next = scene_oracle_of(&open, names[k]);
+        const struct tensor *t = open.at[scene_place(&open, names[k])];
         int64_t row = t->dim[1];
         for (int64_t i = 0; i < t->count; i++) {
             double want = i < row ? 0 : o.value[i - row];
@@ -167,28 +167,28 @@ START_TEST(open_steps_are_those_of_the_run)
         oracle_release(&o);
         oracle_release(&next);
     }
-    whole_release(&w);
-    whole_release(&open);
+    scene_release(&w);
+    scene_release(&open);
 }
 END_TEST
 
 /* After the first step a run with a fast division is reported, not judged; open steps are. */
 START_TEST(fast_runs_are_open)
 {
-    struct whole w;
-    whole_init(&w, ID("adam8run") ",mode=fast");
-    struct oracle c = whole_oracle(&w, "code1"), p = whole_oracle(&w, "p_at");
+    struct scene w;
+    scene_open(&w, ID("adam8run") ",mode=fast");
+    struct oracle c = scene_oracle_of(&w, "code1"), p = scene_oracle_of(&w, "p_at");
     for (int i = 0; i < STEPS * N; i++)
         ck_assert(isinf(c.bound[i]) == (i >= N) && isinf(p.bound[i]) == (i >= N));
     oracle_release(&c);
     oracle_release(&p);
-    whole_release(&w);
-    whole_init(&w, ID("adam8") ",mode=fast");
-    c = whole_oracle(&w, "code1");
+    scene_release(&w);
+    scene_open(&w, ID("adam8") ",mode=fast");
+    c = scene_oracle_of(&w, "code1");
     for (int i = 0; i < STEPS * N; i++)
         ck_assert(c.bound[i] < 1);
     oracle_release(&c);
-    whole_release(&w);
+    scene_release(&w);
 }
 END_TEST
 

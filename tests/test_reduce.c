@@ -8,16 +8,16 @@
 
 #include "../cases/reduce/reduce.h"
 #include "caseid.h"
-#include "whole.h"
+#include "scene.h"
 
 struct reduced {
-    struct whole w;
+    struct scene w;
     struct reduce r;
 };
 
 static void reduced_init(struct reduced *s, const char *text)
 {
-    whole_init(&s->w, text);
+    scene_open(&s->w, text);
     reduce_decode(&s->w.id, &s->r);
 }
 
@@ -113,7 +113,7 @@ static void exact_result(const struct reduced *s, int64_t row, int which, mpfr_t
 static void exact_check(const struct reduced *s, int which)
 {
     mpfr_t y, mean;
-    struct oracle o = whole_oracle_at(&s->w, which, 2);
+    struct oracle o = scene_oracle_at(&s->w, which, 2);
     mpfr_inits2(BITS, y, mean, (mpfr_ptr)0);
     for (int64_t row = 0; row < o.count; row++) {
         exact_result(s, row, which, y, mean);
@@ -135,7 +135,7 @@ START_TEST(reference_is_exact_within_its_error)
     exact_check(&s, REDUCE_Y);
     if (reduce_is_spread(&s.r))
         exact_check(&s, REDUCE_VAR);
-    whole_release(&s.w);
+    scene_release(&s.w);
 }
 END_TEST
 
@@ -181,12 +181,12 @@ START_TEST(cases_have_power)
         int64_t caught = 0;
         caseid_print(&l.id[k], text);
         reduced_init(&s, text);
-        struct oracle o = whole_oracle_at(&s.w, REDUCE_Y, 1);
+        struct oracle o = scene_oracle_at(&s.w, REDUCE_Y, 1);
         for (int64_t i = 0; i < o.count; i++)
             caught += o.drop[i] > 2 * o.bound[i];
         ck_assert_msg(caught > 0, "%s catches nothing", text);
         oracle_release(&o);
-        whole_release(&s.w);
+        scene_release(&s.w);
     }
     caselist_release(&l);
 }
