@@ -142,8 +142,7 @@ static enum err compare_output(const struct job *j, struct unit *u, int which,
             o->drift = drift_make(a, b, judge);
         verdict_output(f, o);
         const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle, f};
-        if (judge)
-            err = diagnose_output(&d, o, e);
+        err = diagnose_output(&d, o, e);
         if (!err && judge && j->options->charts)
             err = compareout_draw(a, b, &oracle, want->sequence, o, e);
         if (!err && j->options->known)

@@ -44,8 +44,9 @@ static enum err suspect_init(struct suspect *s, const struct diagnose_input *in,
                              const struct tensor *t, char side, struct finding_out *o,
                              struct errinfo *e)
 {
-    *s = (struct suspect){
-        .in = in, .t = t, .side = side, .count = t->count, .first = -1, .o = o};
+    *s = (struct suspect){.in = in, .t = t, .side = side, .count = t->count, .first = -1, .o = o,
+                          .words = {side == '=' ? "differing" : "wrong",
+                                    side == '=' ? "equal" : "right"}};
     s->bad = calloc((size_t)t->count + 1, 1);
     if (!s->bad)
         return err_set(e, ERR_NOMEM, "out of memory while looking for the cause in %s",
@@ -67,6 +68,7 @@ typedef void detector(struct suspect *s);
  */
 static detector *const detectors[] = {
     diagnose_unwritten,  diagnose_fresh_memory, diagnose_classes,       diagnose_flush,
+    diagnose_dropped,
     diagnose_moved,      diagnose_models_bits,  diagnose_zeros,         diagnose_origin,
     diagnose_codes,      diagnose_packing,      diagnose_bytes,         diagnose_readings,
     diagnose_exchanged,  diagnose_table,        diagnose_reciprocal,    diagnose_blocks,
@@ -75,16 +77,24 @@ static detector *const detectors[] = {
     diagnose_bracket,    diagnose_limits,       diagnose_neighbours,    diagnose_places,
 };
 
-static void suspect_explain(struct suspect *s)
+/* What two sides without a reference can show. */
+static detector *const apart[] = {diagnose_streams, diagnose_moved, diagnose_places};
+
+static void suspect_ask(struct suspect *s, detector *const *list, size_t n)
 {
-    int start = s->o->n_claim;
-    for (size_t i = 0; i < sizeof detectors / sizeof *detectors; i++) {
+    for (size_t i = 0; i < n; i++) {
         int before = s->o->n_claim;
-        detectors[i](s);
+        list[i](s);
         /* What explains nearly everything leaves nothing for the others to say. */
         if (s->o->n_claim > before && s->o->claim[before].share > 0.95)
             break;
     }
+}
+
+static void suspect_explain(struct suspect *s)
+{
+    int start = s->o->n_claim;
+    suspect_ask(s, detectors, sizeof detectors / sizeof *detectors);
     if (s->o->n_claim == start)
         claim_add(s->o, CAUSE_UNEXPLAINED, s->side, 0,
                   "%lld of %lld elements are wrong and no known pattern fits",
@@ -133,10 +143,37 @@ static enum err explain_side(const struct diagnose_input *in, const struct tenso
     return ERR_OK;
 }
 
+/* No reference: A's numbers stand for it, without a bound. */
+static enum err explain_apart(const struct diagnose_input *in, struct finding_out *o,
+                              struct errinfo *e)
+{
+    struct oracle oracle = {0};
+    struct diagnose_input pair = *in;
+    struct suspect s = {0};
+    claim_repeats(in, 'A', o);
+    claim_repeats(in, 'B', o);
+    if (o->verdict != VERDICT_DIFFERENT || o->n_claim)
+        return ERR_OK;
+    enum err err = oracle_init(&oracle, in->a->count, e);
+    for (int64_t i = 0; !err && i < in->a->count; i++)
+        oracle.value[i] = tensor_value(in->a, i);
+    pair.oracle = &oracle;
+    if (!err)
+        err = suspect_init(&s, &pair, in->b, '=', o, e);
+    if (!err && s.n_bad)
+        suspect_ask(&s, apart, sizeof apart / sizeof *apart);
+    qsort(o->claim, (size_t)o->n_claim, sizeof *o->claim, by_share);
+    free(s.bad);
+    oracle_release(&oracle);
+    return err;
+}
+
 enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
                          struct errinfo *e)
 {
     o->n_claim = 0;
+    if (!in->oracle->value)
+        return in->b ? explain_apart(in, o, e) : ERR_OK;
     bool both = o->verdict == VERDICT_BOTH_WRONG;
     if (o->verdict == VERDICT_EQUIVALENT || o->verdict == VERDICT_DISTINGUISHABLE) {
         if (in->b)

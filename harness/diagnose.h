@@ -23,7 +23,8 @@ struct diagnose_input {
 
 /* Fills o->claim and o->n_claim, the primary cause first; needs o->stats and o->verdict. SAME
  * and MISTRUSTED need no cause and get none. When nothing fits there is one claim, UNEXPLAINED.
- */
+ * Without a reference (oracle->value NULL) B is compared with A, and what fits nothing has no
+ * claim. */
 enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
                          struct errinfo *e);
 
@@ -35,7 +36,8 @@ enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
 struct suspect {
     const struct diagnose_input *in;
     const struct tensor *t;
-    char side;
+    char side;                /* '=': no reference; what A holds counts as right */
+    const char *words[2];     /* bad and other elements: "wrong" and "right" */
     int64_t count, n_bad, first, last; /* first and last bad element */
     uint8_t *bad;                      /* owned, one byte an element */
     struct finding_out *o;             /* where claims go */
@@ -78,6 +80,11 @@ void diagnose_places(struct suspect *s);
 void diagnose_codes(struct suspect *s);
 void diagnose_reordered(struct suspect *s);
 void diagnose_fresh_memory(struct suspect *s);
+void diagnose_dropped(struct suspect *s); /* zeros at random, by other random numbers */
+void diagnose_streams(struct suspect *s); /* two sides without a reference: random numbers */
+
+/* Of two right sides: results rounded at random. True if it made a claim. */
+bool diagnose_random_rounding(const struct diagnose_input *in, struct finding_out *o);
 
 /* Finds the model that fits best, once; false if there is none. Fills model, equal, variance.
  */
@@ -88,6 +95,8 @@ bool suspect_neighbours(const struct suspect *s);
 
 /* Are wrong elements those that come from the largest inputs? `ret_least`: from which size on. */
 bool suspect_above(const struct suspect *s, double *ret_least);
+/* Was the bad element i never written? */
+bool suspect_unwritten(const struct suspect *s, int64_t i);
 
 /* The pair of right sides: which two ways of computing explain the elements that differ. */
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o);

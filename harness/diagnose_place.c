@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "poison.h"
+
 /* Evidence in where the wrong elements are. A tensor counts as rows x columns, columns being
  * its last dimension. */
 
@@ -50,9 +52,18 @@ static int64_t count_lines(const int64_t *by, int64_t n, int64_t *ret_first, int
     return lines;
 }
 
-static bool is_boundary(int64_t x)
+/* Could a limit of indices lie at `start`, with `after` lines from there on? Limits of 2^12 and more
+ * are nobody's tile; smaller ones are told from a remainder by being followed by more lines than
+ * a tile has (the numbers are choices). */
+static bool is_limit(int64_t start, int64_t after)
 {
-    return x >= 4096 && !(x & (x - 1));
+    bool power = start > 0 && !(start & (start - 1));
+    return power && (start >= 4096 || (start >= 256 && after > 256));
+}
+
+static int log2_of(int64_t x)
+{
+    return 63 - __builtin_clzll((unsigned long long)x);
 }
 
 /* Wrong from a power-of-two element or row on, right before it. */
@@ -62,14 +73,13 @@ static bool claim_overflow(struct suspect *s, const struct map *m)
     if (s->n_bad < after * 9 / 10 || s->first == 0)
         return false;
     int64_t row = s->first / m->columns;
-    bool by_row = s->first % m->columns == 0 && is_boundary(row);
-    if (!by_row && !is_boundary(s->first))
+    bool by_row = s->first % m->columns == 0 && is_limit(row, m->rows - row);
+    if (!by_row && !is_limit(s->first, after))
         return false;
     claim_add(s->o, CAUSE_OVERFLOW, s->side, 1,
-              "right up to %s %lld = 2^%d, wrong from there on (%lld of %lld elements)",
+              "%s up to %s %lld = 2^%d, %s from there on (%lld of %lld elements)", s->words[1],
               by_row ? "row" : "element", (long long)(by_row ? row : s->first),
-              63 - __builtin_clzll((unsigned long long)(by_row ? row : s->first)),
-              (long long)s->n_bad, (long long)after);
+              log2_of(by_row ? row : s->first), s->words[0], (long long)s->n_bad, (long long)after);
     return true;
 }
 
@@ -102,13 +112,12 @@ static bool claim_period(struct suspect *s, const struct map *m)
         return false;
     bool c = column != 0;
     claim_add(s->o, CAUSE_LOCALISED, s->side, 0.9,
-              "%lld wrong elements lie in %ss %lld, %lld, %lld, ...: every %lldth; the rest is "
-              "right",
-              (long long)s->n_bad, c ? "column" : "row",
+              "%lld %s elements lie in %ss %lld, %lld, %lld, ...: every %lldth; the rest is %s",
+              (long long)s->n_bad, s->words[0], c ? "column" : "row",
               (long long)(c ? class_column : class_row),
               (long long)(c ? class_column + column : class_row + row),
               (long long)(c ? class_column + 2 * column : class_row + 2 * row),
-              (long long)(c ? column : row));
+              (long long)(c ? column : row), s->words[1]);
     return true;
 }
 
@@ -120,10 +129,11 @@ static bool claim_box(struct suspect *s, const struct map *m)
     if (!part || s->n_bad * 4 < height * width)
         return false;
     claim_add(s->o, CAUSE_LOCALISED, s->side, 0.9,
-              "the wrong elements fill rows %lld..%lld, columns %lld..%lld of %lld x %lld; all "
-              "others are right",
+              "the %s elements fill rows %lld..%lld, columns %lld..%lld of %lld x %lld; all "
+              "others are %s",
+              s->words[0],
               (long long)m->row_first, (long long)m->row_last, (long long)m->column_first,
-              (long long)m->column_last, (long long)m->rows, (long long)m->columns);
+              (long long)m->column_last, (long long)m->rows, (long long)m->columns, s->words[1]);
     return true;
 }
 
@@ -139,59 +149,60 @@ void diagnose_places(struct suspect *s)
         s->n_bad * 2 < s->count)
         claim_add(
             s->o, CAUSE_LOCALISED, s->side, 0.6,
-            "%lld of %lld elements are wrong, scattered over %lld rows and %lld columns; the "
-            "others are right",
-            (long long)s->n_bad, (long long)s->count, (long long)m.bad_rows,
-            (long long)m.bad_columns);
+            "%lld of %lld elements are %s, scattered over %lld rows and %lld columns; the "
+            "others are %s",
+            (long long)s->n_bad, (long long)s->count, s->words[0], (long long)m.bad_rows,
+            (long long)m.bad_columns, s->words[1]);
     map_release(&m);
 }
 
-/* --- right values in the wrong place ---------------------------------------------------------
+/* --- elements that nobody wrote --------------------------------------------------------------
  */
 
-static bool fits_at(const struct suspect *s, int64_t element, int64_t other)
+/* The end of the tensor is missing: from a limit on, or so many elements as a counter of k bits
+ * does not see (the count modulo 2^k was done). */
+static bool claim_unwritten_end(struct suspect *s, int64_t first, int64_t n)
 {
-    const struct oracle *o = s->in->oracle;
-    double got = tensor_value(s->t, element);
-    double bound = fmax(o->bound[element], o->bound[other]);
-    return fabs((got - o->value[other]) - o->tail[other]) <= bound;
+    int64_t columns = s->t->rank ? s->t->dim[s->t->rank - 1] : 1, rows = s->count / columns;
+    bool limit = is_limit(first, n) ||
+                 (first % columns == 0 && is_limit(first / columns, rows - first / columns));
+    int64_t power = n & -n;
+    if (limit)
+        claim_add(s->o, CAUSE_OVERFLOW, s->side, (double)n / (double)s->n_bad,
+                  "every element from index %lld on, a power of two in elements or rows, was "
+                  "never written",
+                  (long long)first);
+    else if (power >= 4096 && s->count % 256 && first < power)
+        claim_add(s->o, CAUSE_OVERFLOW, s->side, (double)n / (double)s->n_bad,
+                  "only %lld elements were written, which is %lld modulo 2^%d: the count lost "
+                  "its high bits",
+                  (long long)first, (long long)s->count, log2_of(power));
+    return limit || (power >= 4096 && s->count % 256 && first < power);
 }
 
-/* Where element (i, j) would have come from. */
-enum move { MOVE_TRANSPOSED, MOVE_ROW, MOVE_COLUMN, MOVE_TILE, MOVE_COUNT };
-
-static int64_t moved(enum move move, int64_t i, int64_t j, int64_t rows, int64_t columns)
+void diagnose_unwritten(struct suspect *s)
 {
-    switch (move) {
-    case MOVE_TRANSPOSED:
-        return rows == columns ? j * columns + i : (j * rows + i) % (rows * columns);
-    case MOVE_ROW:
-        return (i + 1) % rows * columns + j;
-    case MOVE_COLUMN:
-        return i * columns + (j + 1) % columns;
-    default:
-        return i % 16 * columns + j % 16;
-    }
-}
-
-void diagnose_moved(struct suspect *s)
-{
-    static const char *const words[] = {"the transposed place", "the next row",
-                                        "the next column", "the first 16 x 16 tile"};
-    if (s->t->rank != 2 || s->n_bad < 4 || suspect_neighbours(s))
+    int64_t n = 0, first = -1, last = -1;
+    /* One byte can be the pattern by chance; stats knows better. */
+    const struct side_stats *side = s->side == 'A' ? &s->o->stats.a : &s->o->stats.b;
+    if (!side->unwritten)
         return;
-    int64_t rows = s->t->dim[0], columns = s->t->dim[1];
-    for (int m = 0; m < MOVE_COUNT; m++) {
-        int64_t hits = 0;
-        for (int64_t i = s->first; i <= s->last; i++)
-            hits += s->bad[i] &&
-                    fits_at(s, i, moved((enum move)m, i / columns, i % columns, rows, columns));
-        if (hits * 10 < s->n_bad * 9)
+    for (int64_t i = 0; i < s->count; i++) {
+        if (!suspect_unwritten(s, i))
             continue;
-        claim_add(s->o, m == MOVE_TILE ? CAUSE_LOCALISED : CAUSE_MASK, s->side,
-                  (double)hits / (double)s->n_bad,
-                  "%lld of %lld wrong elements are what %s should hold", (long long)hits,
-                  (long long)s->n_bad, words[m]);
-        return;
+        last = i;
+        first = n++ ? first : i;
     }
+    if (!n || (first + n == s->count && claim_unwritten_end(s, first, n)))
+        return;
+    claim_add(s->o, CAUSE_LOCALISED, s->side, (double)n / (double)s->n_bad,
+              "%lld of %lld elements were never written, first at index %lld, last at %lld",
+              (long long)n, (long long)s->count, (long long)first, (long long)last);
+}
+
+bool suspect_unwritten(const struct suspect *s, int64_t i)
+{
+    const struct side_stats *side = s->side == 'A' ? &s->o->stats.a : &s->o->stats.b;
+    return side->unwritten && s->bad[i] &&
+           tensor_bits(s->t, i) == poison_bits(s->t->dtype);
 }

@@ -15,44 +15,6 @@ static double share(int64_t part, int64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-/* An index that a 16-, 19-, 31-bit or other power-of-two limit would give. */
-static int64_t power_of_two_near(int64_t x)
-{
-    if (x < 4096)
-        return 0;
-    int64_t power = INT64_C(1) << (63 - __builtin_clzll((unsigned long long)x));
-    return x == power ? power : 0;
-}
-
-void diagnose_unwritten(struct suspect *s)
-{
-    int64_t n = 0, first = -1, last = -1;
-    uint64_t poison = poison_bits(s->t->dtype);
-    /* One byte can be the pattern by chance; stats knows better. */
-    const struct side_stats *side = s->side == 'A' ? &s->o->stats.a : &s->o->stats.b;
-    if (!side->unwritten)
-        return;
-    for (int64_t i = 0; i < s->count; i++) {
-        if (!s->bad[i] || tensor_bits(s->t, i) != poison)
-            continue;
-        last = i;
-        first = n++ ? first : i;
-    }
-    if (!n)
-        return;
-    int64_t row = s->t->rank ? s->t->dim[s->t->rank - 1] : 1;
-    bool suffix = first + n == s->count;
-    if (suffix && (power_of_two_near(first) || power_of_two_near(first / row)))
-        claim_add(s->o, CAUSE_OVERFLOW, s->side, share(n, s->n_bad),
-                  "every element from index %lld on, a power of two in elements or rows, was "
-                  "never written",
-                  (long long)first);
-    else
-        claim_add(s->o, CAUSE_LOCALISED, s->side, share(n, s->n_bad),
-                  "%lld of %lld elements were never written, first at index %lld, last at %lld",
-                  (long long)n, (long long)s->count, (long long)first, (long long)last);
-}
-
 static bool inputs_finite(const struct suspect *s)
 {
     for (int i = 0; i < s->in->plan->n_tensor; i++) {
