@@ -78,7 +78,8 @@ static void blocks_fit(const struct suspect *s, struct blocks *b)
 
 static bool claim_blocks(struct suspect *s, const struct blocks *b)
 {
-    if (b->tested < 16 || b->fits * 20 < b->tested * 19 || b->bad * 10 < s->n_bad * 9 ||
+    bool zeros = b->low == 0 && b->high == 0; /* nothing was computed: no scale does that */
+    if (zeros || b->tested < 16 || b->fits * 20 < b->tested * 19 || b->bad * 10 < s->n_bad * 9 ||
         b->seen < 8 || b->agree * 20 < b->seen * 19 || (b->wrong > 1 && b->high - b->low <= 1e-6 * fabs(b->high)))
         return false;
     claim_add(s->o, CAUSE_SCALE, s->side, 0.97,
