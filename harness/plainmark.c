@@ -19,7 +19,7 @@ static const struct {
     {plainrule_step, true},      {plainrule_mask, false},    {plainrule_classes, true},
     {plainrule_dropout, false},  {plainrule_factor, true},   {plainrule_place, false},
     {plainrule_offset, false},   {plainrule_zeros, false},   {plainrule_ratios, false},
-    {plainrule_random, false},   {plainrule_scattered, false},
+    {plainrule_values, false},   {plainrule_random, false},   {plainrule_scattered, false},
 };
 
 static bool ask_all(struct plainseen *s)

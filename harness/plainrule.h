@@ -33,6 +33,7 @@ bool plainrule_ratios(struct plainseen *s); /* few ratios, in no order: other ta
 /* codes and bytes */
 bool plainrule_codes(struct plainseen *s);  /* a code always becomes the same other code */
 bool plainrule_format(struct plainseen *s); /* one format's bits read as another's */
+bool plainrule_values(struct plainseen *s); /* a value always becomes the same other one */
 
 /* places */
 bool plainrule_moved(struct plainseen *s);    /* values are found elsewhere on the other side */

@@ -122,7 +122,7 @@ static void name_map(const struct map *m, char *text, size_t size)
 static bool claim_map(struct plainseen *s, const struct map *m, const char *what)
 {
     char name[96], words[96];
-    if (m->kinds < 4 || 2 * m->moved < m->kinds || m->fit < RULE_NEARLY * (double)m->of)
+    if (m->kinds < 4 || 2 * m->moved < m->kinds || (s->is_float && !m->one_to_one) || m->fit < RULE_NEARLY * (double)m->of)
         return false;
     name_map(m, name, sizeof name);
     claim_add(s->o, CAUSE_CODEBOOK, '=', (double)m->fit / (double)m->of,
@@ -147,7 +147,7 @@ bool plainrule_codes(struct plainseen *s)
     bool found = false;
     for (int a = 16; a < CODES; a++)
         nibble.to[a] = -1;
-    if (nibble.fit >= RULE_NEARLY * (double)nibble.of && 2 * nibble.moved >= nibble.kinds)
+    if (!s->is_float && nibble.fit >= RULE_NEARLY * (double)nibble.of && 2 * nibble.moved >= nibble.kinds)
         found = claim_map(s, &nibble, "4-bit codes");
     else if (looked >= 8 * byte.kinds || is_map(&byte, f_nibbles, 0))
         found = claim_map(s, &byte, "codes");
@@ -195,4 +195,42 @@ bool plainrule_format(struct plainseen *s)
         return true;
     }
     return false;
+}
+
+/* --- a value always becomes the same other value --- */
+
+static int by_first(const void *a, const void *b)
+{
+    const struct plainseen_element *x = a, *y = b;
+    return x->bits[0] != y->bits[0]   ? (x->bits[0] > y->bits[0]) - (x->bits[0] < y->bits[0])
+           : x->bits[1] != y->bits[1] ? (x->bits[1] > y->bits[1]) - (x->bits[1] < y->bits[1])
+                                      : 0;
+}
+
+/* Tables of numbers leave few values that come again and again. Differences of rounding size are
+ * a function's. */
+bool plainrule_values(struct plainseen *s)
+{
+    char words[96];
+    int64_t kinds = 0, repeated = 0, same = 0, far = 0;
+    struct plainseen_element *x = s->n >= 64 && 2 * s->differing > s->count ? malloc((size_t)s->n * sizeof *x) : NULL;
+    if (!x)
+        return false;
+    memcpy(x, s->x, (size_t)s->n * sizeof *x);
+    qsort(x, (size_t)s->n, sizeof *x, by_first);
+    for (int64_t i = 0; i < s->n; i++) {
+        bool again = i && x[i].bits[0] == x[i - 1].bits[0];
+        kinds += !again;
+        repeated += again;
+        same += again && x[i].bits[1] == x[i - 1].bits[1];
+        far += fabs(x[i].value[1] - x[i].value[0]) > 0x1p-5 * fabs(x[i].value[0]);
+    }
+    free(x);
+    if (kinds < 4 || 4 * kinds > s->n || same < RULE_NEARLY * (double)repeated || 2 * far < s->n)
+        return false;
+    claim_add(s->o, CAUSE_CODEBOOK, '=', (double)same / (double)repeated,
+              "A has only %" PRId64 " values in %s, and each becomes the same value of B (%.4g %% "
+              "of those that come again): codes read with another table",
+              kinds, plainseen_words(s, words), 100 * (double)same / (double)repeated);
+    return true;
 }

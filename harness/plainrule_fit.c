@@ -146,6 +146,7 @@ static bool factor_of_all(struct plainseen *s, const struct group *g)
 
 struct grouping {
     int64_t step, dim; /* group: index / step % dim */
+    bool row;          /* all that has it in common lies in the last dimension */
     char words[64];
 };
 
@@ -155,17 +156,17 @@ static int groupings(const struct plainseen *s, struct grouping list[2 * TENSOR_
     int n = 0;
     for (int i = 0; i < s->rank && s->rank > 1; i++)
         if (s->dim[i] > 1) {
-            list[n] = (struct grouping){s->stride[i], s->dim[i], ""};
+            list[n] = (struct grouping){s->stride[i], s->dim[i], s->rank == 2 && i == 0, ""};
             snprintf(list[n++].words, 64, "each index of dimension %d", i);
         }
     for (int i = 1; i < s->rank - 1; i++) {
-        list[n] = (struct grouping){s->stride[i], s->count / s->stride[i], ""};
+        list[n] = (struct grouping){s->stride[i], s->count / s->stride[i], i == s->rank - 2, ""};
         snprintf(list[n++].words, 64, "each %" PRId64 " elements (dimensions 0..%d)",
                  s->stride[i], i);
     }
     for (int64_t size = 4096; size >= 16; size /= 2)
         if (s->count >= 4 * size) {
-            list[n] = (struct grouping){size, s->count / size + 1, ""};
+            list[n] = (struct grouping){size, s->count / size + 1, false, ""};
             snprintf(list[n++].words, 64, "each block of %" PRId64 " elements", size);
         }
     return n;
@@ -196,6 +197,20 @@ static int64_t count_fitting_by(const struct plainseen *s, const struct grouping
     return n;
 }
 
+/* Elements in groups whose factor is more than rounding. */
+static int64_t count_telling(const struct plainseen *s, const struct grouping *how,
+                             const struct group *g)
+{
+    int64_t n = 0;
+    double least = (is_narrow(s) ? 1 : 128) * (s->is_float ? dtype_unit(s->d) : 0x1p-8);
+    for (int64_t i = 0; i < s->n; i++) {
+        const struct group *mine = &g[s->x[i].index / how->step % how->dim % GROUPS_MAX];
+        double q = mine->ab / mine->aa;
+        n += fabs(q - 1) > least && fabs(q) > 1e-6;
+    }
+    return n;
+}
+
 static bool by_group(struct plainseen *s, struct group *g, bool offset)
 {
     struct grouping list[2 * TENSOR_RANK_MAX + 12];
@@ -205,12 +220,18 @@ static bool by_group(struct plainseen *s, struct group *g, bool offset)
         struct fit f = fit_by(s, &list[i], g, offset);
         double wanted = is_narrow(s) ? 0.9 : EXPLAINED;
         if (f.groups < 2 || f.n < GROUP_LEAST * f.groups || f.n < 0.9 * (double)s->n ||
-            1 - f.left < wanted || (!offset && !telling(s, f.low) && !telling(s, f.high)) ||
-            (!offset && fabs(f.low) < 1e-6 && fabs(f.high) < 1e-6))
+            1 - f.left < wanted || (!offset && 2 * count_telling(s, &list[i], g) < s->n))
             continue;
         double fitting = plainseen_share(s, count_fitting_by(s, &list[i], g, offset));
         if (fitting < 0.8)
             continue;
+        if (!offset && list[i].row && f.low < 1 && f.high > 1 && f.high - f.low < 0x1p-5) {
+            claim_add(s->o, CAUSE_ACCUMULATE, '=', fitting,
+                      "one factor near 1 for %s, from %.6g to %.6g, explains %.4g %% of %s: what "
+                      "they have in common, a sum or a norm, is less precise on one side",
+                      list[i].words, f.low, f.high, 100 * fitting, plainseen_words(s, words));
+            return true;
+        }
         claim_add(s->o, CAUSE_SCALE, '=', fitting,
                   "one %s for %s, from %.6g to %.6g in %" PRId64
                   " of them, explains %.4g %% of %s",
@@ -219,6 +240,12 @@ static bool by_group(struct plainseen *s, struct group *g, bool offset)
         return true;
     }
     return false;
+}
+
+/* Lost counts, see plainrule_scattered. */
+static bool few_counts(const struct plainseen *s)
+{
+    return !s->is_float && s->differing * 10 < s->count;
 }
 
 static struct group *groups_new(const struct plainseen *s)
@@ -240,7 +267,7 @@ bool plainrule_factor(struct plainseen *s)
 {
     struct group all;
     group_all(s, &all);
-    if (all.n < s->n * 9 / 10)
+    if (all.n < s->n * 9 / 10 || few_counts(s))
         return false;
     if (factor_of_all(s, &all))
         return true;
@@ -256,8 +283,7 @@ bool plainrule_offset(struct plainseen *s)
     struct group all;
     group_all(s, &all);
     struct fit f = fit_groups(&all, 1, true);
-    bool counts = !s->is_float && s->differing * 10 < s->count; /* see plainrule_scattered */
-    if (f.n < RULE_FEW || all.n < s->n * 9 / 10 || counts)
+    if (f.n < RULE_FEW || all.n < s->n * 9 / 10 || few_counts(s))
         return false;
     int64_t fitting = count_fitting(s, 1, f.one);
     if (1 - f.left >= EXPLAINED && plainseen_share(s, fitting) >= 0.8) {
@@ -298,8 +324,9 @@ bool plainrule_ratios(struct plainseen *s)
     for (int64_t from = 0, i = 1; i <= n; i++) {
         if (i < n && q[i] - q[i - 1] <= close * fabs(q[i]))
             continue;
-        kinds += i - from >= EACH;
-        in_kinds += i - from >= EACH ? i - from : 0;
+        bool kind = i - from >= EACH && q[i - 1] - q[from] <= 8 * close * fabs(q[from]);
+        kinds += kind;
+        in_kinds += kind ? i - from : 0;
         from = i;
     }
     free(q);

@@ -22,7 +22,19 @@ static int64_t length(const struct diagonals *g, int64_t number)
     return to - from;
 }
 
-static bool diagonals_make(const struct plainseen *s, struct diagonals *g)
+/* Zero or -Inf: what masks write. */
+static bool is_off(double x)
+{
+    return x == 0 || x == -INFINITY;
+}
+
+static bool is_off_only(const struct plainseen_element *x, int side)
+{
+    return is_off(x->value[side]) && !is_off(x->value[!side]);
+}
+
+/* Of those elements that are off on one side only, or of all (-1). */
+static bool diagonals_make(const struct plainseen *s, int off, struct diagonals *g)
 {
     *g = (struct diagonals){s->dim[s->rank - 2], s->dim[s->rank - 1],
                             s->dim[s->rank - 2] + s->dim[s->rank - 1] - 1, NULL};
@@ -30,8 +42,9 @@ static bool diagonals_make(const struct plainseen *s, struct diagonals *g)
         return false;
     g->differ = calloc((size_t)g->n, sizeof *g->differ);
     for (int64_t i = 0; i < s->n && g->differ; i++)
-        g->differ[plainseen_at(s, s->x[i].index, s->rank - 1) -
-                  plainseen_at(s, s->x[i].index, s->rank - 2) + g->rows - 1]++;
+        if (off < 0 || is_off_only(&s->x[i], off))
+            g->differ[plainseen_at(s, s->x[i].index, s->rank - 1) -
+                      plainseen_at(s, s->x[i].index, s->rank - 2) + g->rows - 1]++;
     return g->differ;
 }
 
@@ -42,7 +55,7 @@ static bool diagonals_band(const struct plainseen *s, const struct diagonals *g,
 {
     double rate = (double)s->n / ((double)s->differing - (double)s->n_small) *
                   (double)(s->count / g->rows / g->columns);
-    int64_t low = -1, high = -1;
+    int64_t low = -1, high = -1, volume = 0;
     for (int64_t i = 0; i < g->n; i++)
         if ((double)g->differ[i] >= 0.6 * rate * (double)length(g, i)) {
             low = low < 0 ? i : low;
@@ -53,10 +66,11 @@ static bool diagonals_band(const struct plainseen *s, const struct diagonals *g,
         bool in = i >= low && i <= high, tiny = length(g, i) < 3;
         if (low < 0 || (!tiny && (in ? part < 0.3 : part > 0)))
             return false;
+        volume += in ? length(g, i) : 0;
     }
     *ret_low = low - (g->rows - 1);
     *ret_high = high - (g->rows - 1);
-    return high - low < g->n - 5 || (low < 3) != (high > g->n - 4);
+    return 10 * volume <= 9 * g->rows * g->columns;
 }
 
 static const char *band_words(const struct diagonals *g, int64_t low, int64_t high, char text[120])
@@ -73,17 +87,11 @@ static const char *band_words(const struct diagonals *g, int64_t low, int64_t hi
     return text;
 }
 
-/* Zero, -Inf or one same large negative number: what masks write. */
-static bool is_off(double x)
-{
-    return x == 0 || x == -INFINITY;
-}
-
 static int64_t count_off(const struct plainseen *s, int side)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < s->n; i++)
-        n += is_off(s->x[i].value[side]) && !is_off(s->x[i].value[!side]);
+        n += is_off_only(&s->x[i], side);
     return n;
 }
 
@@ -92,9 +100,9 @@ static bool diagonal(struct plainseen *s)
     struct diagonals g;
     char words[96], band[120];
     int64_t low, high;
-    if (s->rank < 2 || s->n < RULE_FEW || !diagonals_make(s, &g))
+    if (s->rank < 2 || s->n < RULE_FEW || !diagonals_make(s, -1, &g))
         return false;
-    bool found = diagonals_band(s, &g, &low, &high) && high - low + 1 < g.n;
+    bool found = diagonals_band(s, &g, &low, &high);
     free(g.differ);
     if (!found)
         return false;
@@ -143,7 +151,31 @@ static bool other_terms(struct plainseen *s)
     return false;
 }
 
+/* The same where they fill a triangle or band. */
+static bool other_diagonals(struct plainseen *s)
+{
+    struct diagonals g;
+    char words[96], band[120];
+    int64_t low, high;
+    for (int side = 0; side < 2 && s->rank > 1; side++) {
+        int64_t off = count_off(s, side);
+        if (off < RULE_MANY || count_off(s, !side) || off == s->n || !diagonals_make(s, side, &g))
+            continue;
+        bool found = diagonals_band(s, &g, &low, &high);
+        free(g.differ);
+        if (!found)
+            continue;
+        claim_add(s->o, CAUSE_MASK, "AB"[side], 1,
+                  "%c is zero or -Inf in %" PRId64 " of %s, all %s of the last two dimensions, "
+                  "where %c has numbers; other elements differ too: another set of terms",
+                  "AB"[side], off, plainseen_words(s, words), band_words(&g, low, high, band),
+                  "BA"[side]);
+        return true;
+    }
+    return false;
+}
+
 bool plainrule_mask(struct plainseen *s)
 {
-    return diagonal(s) || other_terms(s);
+    return diagonal(s) || other_terms(s) || other_diagonals(s);
 }

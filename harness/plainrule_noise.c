@@ -121,7 +121,7 @@ bool plainrule_scattered(struct plainseen *s)
 {
     char words[96];
     int64_t lower[2] = {0}, far = s->differing - s->n_small, small = 0;
-    if (s->n < 3 || 20 * far > s->count)
+    if (s->n < 3 || (s->is_float ? 20 : 10) * far > s->count)
         return false;
     for (int64_t i = 0; i < s->n; i++) {
         small += plainseen_size(s, &s->x[i]) <= 16 && s->is_float;
@@ -207,13 +207,35 @@ static void claim_rounding(struct plainseen *s, const struct noise *m)
                   words, m->units, 100 * (double)m->up / (double)(m->n ? m->n : 1));
 }
 
+/* A single rounding to a narrower format is off by up to half a step of it, and among many elements
+ * some are nearly that far off. */
+static const char *rounded_once(const struct plainseen *s, const struct noise *m)
+{
+    static const struct {
+        enum dtype d;
+        const char *name;
+    } formats[] = {{DTYPE_F32, "f32"}, {DTYPE_F16, "TF32 or f16"}, {DTYPE_BF16, "bf16"}};
+    double worst = m->worst_ulp * 2 * dtype_unit(s->d);
+    for (int i = 0; i < 3 && m->n >= 256; i++) {
+        double u = dtype_unit(formats[i].d);
+        if (u > 8 * dtype_unit(s->d) && worst <= 1.01 * u && worst > 0.9 * u)
+            return formats[i].name;
+    }
+    return NULL;
+}
+
 /* Larger than rounding, unbiased and everywhere: inputs or partial sums had fewer bits. */
 static void claim_inputs(struct plainseen *s, const struct noise *m)
 {
     char words[96];
     double relative = log2(m->units * 2 * dtype_unit(s->d));
     plainseen_words(s, words);
-    if (m->slope > -0.25 && m->binades >= 6)
+    if (rounded_once(s, m))
+        claim_add(s->o, CAUSE_DOWNCAST, '=', 0.5,
+                  "%s are apart by up to 2^-%.2f of each number, half a step of %s: an input was "
+                  "rounded to it on one side",
+                  words, -log2(m->worst_ulp * 2 * dtype_unit(s->d)), rounded_once(s, m));
+    else if (m->slope > -0.25 && m->binades >= 6)
         claim_add(s->o, CAUSE_APPROXIMATE, '=', 0.5,
                   "%s are apart by 2^%.1f of each number, as much for small as for large ones: a "
                   "function approximated to so many bits",
@@ -234,7 +256,7 @@ bool plainrule_noise(struct plainseen *s)
     if (!s->is_float || s->n < 1)
         return false;
     struct noise m = measure(s);
-    double u = dtype_unit(s->d), limit = u > 0x1p-20 ? 1.01 : 256;
+    double u = dtype_unit(s->d), limit = u > 0x1p-20 ? 1.01 : 64;
     if (m.n < s->n * 9 / 10)
         return false;
     bool most = u > 0x1p-20 && 4 * s->differing > s->count && s->count >= 64;
