@@ -226,6 +226,20 @@ enum err casefile_plan(const struct case_id *id, struct case_plan *ret_plan, str
 enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
                          const struct tensor *const *input, int which, int threads,
                          struct oracle *ret_oracle, struct errinfo *e);
+bool casefile_model(const struct case_id *id, const struct case_plan *plan,
+                    const struct tensor *const *input, int which, int model, int64_t n,
+                    const int64_t *index, uint64_t *ret_bits);
+extern const struct case_model casefile_models[];
+
+/* What a formula is computed in: integers are exact, f64 in f64, all else in f32, unless the file
+ * says otherwise. */
+enum dtype casefile_compute(const struct casefile *f, enum dtype output);
+/* Sets `ret_param` (CASE_PARAM_MAX) and v->range for the formula of output `which`; v->tensor is
+ * set. casefile_formula_at: element i of the result. */
+enum err casefile_formula_env(const struct case_id *id, const struct case_plan *plan, int which,
+                              long double *ret_param, struct expr_env *v, struct errinfo *e);
+void casefile_formula_at(const struct case_tensor *t, const struct expr *formula, int64_t i,
+                         struct expr_env *v);
 /* The case that `like` names and its plan, inputs, answers. */
 enum err casefile_like_plan(const struct case_id *id, struct case_id *ret_like,
                             struct case_plan *ret_plan, struct errinfo *e);

@@ -39,8 +39,7 @@ struct oracle_job {
     atomic_bool failed;
 };
 
-/* Integers are exact, f64 is computed in f64, all else in f32, unless the file says otherwise. */
-static enum dtype compute_of(const struct casefile *f, enum dtype output)
+enum dtype casefile_compute(const struct casefile *f, enum dtype output)
 {
     if (f->compute < DTYPE_COUNT_)
         return f->compute;
@@ -80,13 +79,19 @@ static double storing(enum dtype d, double v)
     return dtype_info(d)->kind == DTYPE_KIND_FLOAT ? ulp_size(d, v) / 2 : 0.5;
 }
 
-static void formula_element(const struct oracle_job *j, struct expr_env *v, int64_t i)
+void casefile_formula_at(const struct case_tensor *t, const struct expr *formula, int64_t i,
+                         struct expr_env *v)
 {
     int64_t rest = v->element = i;
-    for (int k = j->t->rank - 1; k >= 0 && k < j->c->formula.n_index; k--) {
-        v->index[k] = rest % j->t->dim[k];
-        rest /= j->t->dim[k];
+    for (int k = t->rank - 1; k >= 0 && k < formula->n_index; k--) {
+        v->index[k] = rest % t->dim[k];
+        rest /= t->dim[k];
     }
+}
+
+static void formula_element(const struct oracle_job *j, struct expr_env *v, int64_t i)
+{
+    casefile_formula_at(j->t, &j->c->formula, i, v);
     struct expr_real r = expr_real(&j->c->formula, &j->rules, v);
     double head = (double)r.value, tail = isfinite(head) ? (double)(r.value - head) : 0;
     double error = (double)r.error + fabs(head) * 0x1p-106;
@@ -138,6 +143,34 @@ static void drops_make(struct oracle *o)
     }
 }
 
+static enum err ranges_find(const struct case_tensor *t, const struct expr *formula,
+                            const struct tensor *const *input, const char *const *name,
+                            int64_t *ret_range, struct errinfo *e)
+{
+    for (int k = 0; k < EXPR_INDEX_MAX; k++)
+        ret_range[k] = k < t->rank && k < formula->n_index ? t->dim[k] : -1;
+    return expr_ranges(formula, input, name, ret_range, e);
+}
+
+static void params_take(const struct casefile *f, const struct case_id *id, long double *ret_param)
+{
+    for (int k = 0; k < f->n_param; k++)
+        ret_param[k] = f->params[k].kind != PARAM_REAL ? (long double)id->value[k].i
+                       : f->f64[k]                     ? id->value[k].r
+                                                       : (float)id->value[k].r;
+}
+
+enum err casefile_formula_env(const struct case_id *id, const struct case_plan *plan, int which,
+                              long double *ret_param, struct expr_env *v, struct errinfo *e)
+{
+    const char *name[CASE_TENSOR_MAX];
+    for (int k = 0; k < plan->n_tensor; k++)
+        name[k] = plan->tensor[k].name;
+    params_take(id->family->file, id, ret_param);
+    return ranges_find(&plan->tensor[which], &id->family->file->tensor[which].formula, v->tensor,
+                       name, v->range, e);
+}
+
 /* Every tensor without indices has one element, or as many as the output; those with indices
  * agree on how far each runs. */
 static enum err formula_check(const struct casefile *f, struct oracle_job *j, int64_t count,
@@ -155,9 +188,7 @@ static enum err formula_check(const struct casefile *f, struct oracle_job *j, in
                            f->path, j->t->name, name[k], (long long)input[k]->count, j->t->name,
                            (long long)count, name[k]);
     }
-    for (int k = 0; k < EXPR_INDEX_MAX; k++)
-        j->range[k] = k < j->t->rank && k < j->c->formula.n_index ? j->t->dim[k] : -1;
-    enum err err = expr_ranges(&j->c->formula, input, name, j->range, e);
+    enum err err = ranges_find(j->t, &j->c->formula, input, name, j->range, e);
     return err ? err_context(e, err, "%.200s: the formula of %s", f->path, j->t->name) : ERR_OK;
 }
 
@@ -197,11 +228,8 @@ enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
         return casefile_like_oracle(id, input, which, threads, ret_oracle, e);
     for (int k = 0; k < t->rank; k++)
         count *= t->dim[k];
-    for (int k = 0; k < f->n_param; k++)
-        j.param[k] = f->params[k].kind != PARAM_REAL ? (long double)id->value[k].i
-                     : f->f64[k]                     ? id->value[k].r
-                                                     : (float)id->value[k].r;
-    enum dtype compute = compute_of(f, t->dtype);
+    params_take(f, id, j.param);
+    enum dtype compute = casefile_compute(f, t->dtype);
     j.rules = rules_make(f, compute, &id->mode);
     j.dtype = t->dtype;
     j.rounds = t->dtype != compute;

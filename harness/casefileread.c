@@ -206,6 +206,8 @@ static enum err names_read(struct casefile *f, struct errinfo *e)
                               .suites = f->suites,
                               .plan = casefile_plan,
                               .oracle = casefile_oracle,
+                              .models = casefile_models,
+                              .model = casefile_model,
                               .fill = casefile_fill};
     return ERR_OK;
 }

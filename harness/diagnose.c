@@ -72,9 +72,10 @@ static detector *const detectors[] = {
     diagnose_moved,      diagnose_models_bits,  diagnose_zeros,         diagnose_origin,
     diagnose_codes,      diagnose_packing,      diagnose_bytes,         diagnose_readings,
     diagnose_exchanged,  diagnose_table,        diagnose_reciprocal,    diagnose_blocks,
-    diagnose_inputs,     diagnose_factor,       diagnose_reordered,     diagnose_low_bits,
-    diagnose_models_errors, diagnose_rounding,  diagnose_slope,         diagnose_affine,
-    diagnose_bracket,    diagnose_limits,       diagnose_neighbours,    diagnose_places,
+    diagnose_inputs,     diagnose_rows,         diagnose_factor,        diagnose_reordered,
+    diagnose_low_bits,   diagnose_models_errors, diagnose_rounding,    diagnose_smooth,
+    diagnose_slope,      diagnose_affine,       diagnose_bracket,       diagnose_limits,
+    diagnose_neighbours, diagnose_noise,        diagnose_places,
 };
 
 /* What two sides without a reference can show. */

@@ -57,9 +57,11 @@ void diagnose_classes(struct suspect *s);
 void diagnose_flush(struct suspect *s);
 void diagnose_zeros(struct suspect *s);
 void diagnose_inputs(struct suspect *s); /* inputs or factors that lost low bits */
+void diagnose_rows(struct suspect *s); /* a value per row that lost bits */
 void diagnose_factor(struct suspect *s);
 void diagnose_models_bits(struct suspect *s);   /* a model that gives the very bits */
 void diagnose_models_errors(struct suspect *s); /* a model that explains the errors' variance */
+void diagnose_smooth(struct suspect *s); /* the error is a smooth function of the result */
 void diagnose_slope(struct suspect *s);
 void diagnose_rounding(struct suspect *s);   /* every result rounded in one direction */
 void diagnose_bracket(struct suspect *s);    /* the neighbour of the exact value that is farther */
@@ -74,6 +76,7 @@ void diagnose_table(struct suspect *s);      /* an input's codes stand for other
 void diagnose_blocks(struct suspect *s);     /* one factor a block */
 void diagnose_reciprocal(struct suspect *s);
 void diagnose_affine(struct suspect *s);     /* one factor, beside a constant a line */
+void diagnose_noise(struct suspect *s); /* errors over everything alike */
 void diagnose_low_bits(struct suspect *s);
 void diagnose_moved(struct suspect *s);
 void diagnose_places(struct suspect *s);
@@ -97,6 +100,36 @@ bool suspect_neighbours(const struct suspect *s);
 bool suspect_above(const struct suspect *s, double *ret_least);
 /* Was the bad element i never written? */
 bool suspect_unwritten(const struct suspect *s, int64_t i);
+
+/* Elements that ways of computing are tried on. */
+enum { MODEL_SAMPLE = 512 };
+struct picked {
+    int64_t n, index[MODEL_SAMPLE];
+    uint64_t bits[MODEL_SAMPLE]; /* of the model at hand */
+};
+
+/* Takes at most `room` of the marked elements, evenly. */
+void picked_add(struct picked *s, const uint8_t *marked, int64_t count, int64_t n_marked,
+                int64_t room);
+
+/* How well a model fits one tensor on a sample. */
+struct model_fit {
+    int model;       /* -1: none */
+    double equal;    /* share of equal bits */
+    double variance; /* share of the error's variance explained, in units of the bound */
+};
+
+/* The best fitting wrong model; a right one that fits as well wins against it. Of models that fit
+ * `s` alike the one that fits the whole tensor better, for which there is room in `work`; NULL:
+ * the first. `want_right`: among right ones only. */
+struct model_fit best_fit(const struct diagnose_input *in, const struct tensor *t, struct picked *s,
+                    struct picked *work, bool want_right);
+
+/* The model's results at the elements of `s`; false if it does not apply. */
+bool model_bits(const struct diagnose_input *in, struct picked *s, int model);
+
+/* Equal, or both NaN. */
+bool same_bits(enum dtype d, uint64_t x, uint64_t y);
 
 /* The pair of right sides: which two ways of computing explain the elements that differ. */
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o);

@@ -150,10 +150,8 @@ static void input_try(struct losses *w, int tensor, struct loss *best, double *v
     if (!(made > 0) || !(seen > 0))
         return;
     int about = l.bits + (int)lround(fmax(-60, fmin(60, log2(made / seen))));
-    for (int more = 0; more < 4 && *variance < 0.95; more++) { /* cutting errs twice as much */
-        bool cut = more >= 2;
-        loss_try(w, (struct loss){tensor, -1, about + more - cut, cut}, most, best, variance);
-    }
+    for (int more = 0; more < 5 && *variance < 0.95; more++) /* cutting errs twice as much */
+        loss_try(w, (struct loss){tensor, -1, about + more % 3, more >= 2}, most, best, variance);
 }
 
 /* One factor fits any factor more or less: the rounded one must leave no more than the best. */

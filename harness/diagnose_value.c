@@ -275,30 +275,3 @@ void diagnose_slope(struct suspect *s)
             "wrong elements are right",
             slope, error, (long long)healed, (long long)s->n_bad);
 }
-
-void diagnose_low_bits(struct suspect *s)
-{
-    const struct dtype_info *info = dtype_info(s->t->dtype);
-    if (info->kind != DTYPE_KIND_FLOAT || info->fraction < 10 || s->count < 16)
-        return;
-    uint64_t any = 0;
-    int64_t nonzero = 0, lost = 0;
-    for (int64_t i = 0; i < s->count; i++) {
-        uint64_t bits = tensor_bits(s->t, i);
-        if (!dtype_is_finite(s->t->dtype, bits) || tensor_value(s->t, i) == 0)
-            continue;
-        any |= bits;
-        nonzero++;
-    }
-    int low = nonzero && any ? __builtin_ctzll(any) : 0;
-    if (nonzero < 16 || low < 3 || low > info->fraction)
-        return;
-    for (int64_t i = 0; i < s->count; i++)
-        lost += (dtype_round(s->t->dtype, s->in->oracle->value[i]) &
-                 ((UINT64_C(1) << low) - 1)) != 0;
-    if (lost * 2 < s->count) /* nor does the right result have any */
-        return;
-    claim_add(s->o, CAUSE_DOWNCAST, s->side, 0.97,
-              "the low %d bits of every result are zero: only %d of %d fraction bits survive",
-              low, info->fraction - low, info->fraction);
-}

@@ -48,6 +48,9 @@ enum err expr_parse(const char *text, bool real, const struct expr_names *names,
 /* Does it use functions that each vendor computes in its own way? */
 bool expr_uses_functions(const struct expr *x);
 
+/* Does it sum over an index? */
+bool expr_has_sum(const struct expr *x);
+
 /* Does it use that tensor without saying which element? */
 bool expr_uses_whole(const struct expr *x, int tensor);
 

@@ -41,4 +41,9 @@ struct expr_node {
     long double real; /* NUMBER */
 };
 
+struct expr_env;
+
+/* The element that a TENSOR or an ELEMENT stands for. */
+int64_t expr_place(const struct expr_env *v, const struct expr_node *n);
+
 #endif

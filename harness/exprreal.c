@@ -47,6 +47,14 @@ bool expr_uses_functions(const struct expr *x)
     return false;
 }
 
+bool expr_has_sum(const struct expr *x)
+{
+    for (int i = 0; i < x->count; i++)
+        if (x->node[i].op == EXPR_SUM || x->node[i].op == EXPR_MEAN)
+            return true;
+    return false;
+}
+
 static long double rsqrt_long(long double x)
 {
     return 1 / sqrtl(x);
@@ -225,16 +233,20 @@ static struct expr_real operand(const struct expr_rules *r, long double value)
     return v;
 }
 
-static struct expr_real tensor_element(const struct machine *m, const struct expr_node *n)
+int64_t expr_place(const struct expr_env *v, const struct expr_node *n)
 {
-    const struct tensor *t = m->v->tensor[n->name];
+    const struct tensor *t = v->tensor[n->name];
     int64_t at = 0;
     if (n->op == EXPR_TENSOR)
-        at = t->count == 1 ? 0 : m->v->element;
-    else
-        for (int i = 0; i < n->n_slot; i++)
-            at = at * t->dim[i] + m->v->index[n->slots[i]];
-    return operand(m->r, tensor_value(t, at));
+        return t->count == 1 ? 0 : v->element;
+    for (int i = 0; i < n->n_slot; i++)
+        at = at * t->dim[i] + v->index[n->slots[i]];
+    return at;
+}
+
+static struct expr_real tensor_element(const struct machine *m, const struct expr_node *n)
+{
+    return operand(m->r, tensor_value(m->v->tensor[n->name], expr_place(m->v, n)));
 }
 
 static struct expr_real compute(const struct machine *m, int at);
