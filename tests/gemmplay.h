@@ -6,9 +6,21 @@
 #include <math.h>
 
 #include "../cases/gemm/gemm.h"
+#include "scene.h"
 
 /* Results of GEMM as devices may make them: f32 arithmetic in every legal way, and the vendors'
  * matrix units. */
+
+/* Element (i, l) of matrix z, contracted index l, looked up apart from the family's formulas.
+ */
+static inline double gemm_operand(const struct scene *w, int which, int64_t z, int64_t i, int64_t l)
+{
+    const struct tensor *t = w->at[which];
+    const struct case_tensor *plan = &w->plan.tensor[which];
+    int64_t rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];
+    int64_t within = plan->axis == t->rank - 1 ? i * columns + l : l * columns + i;
+    return tensor_value(t, z * rows * columns + within);
+}
 
 enum order { FORWARD, BACKWARD, TREE, PAIRS, RANGES, NVIDIA, AMD, ORDER_COUNT };
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cudasim.h"
+#include "cudamatrix.h"
 
-/* Where mma, wmma, ldmatrix and movmatrix have their elements: whole products of small
+/* Where mma, ldmatrix and movmatrix have their elements: whole products of small
  * integers, which every format holds exactly, against the plain triple loop. (The arithmetic
  * itself: test_sim_hmma.) */
-
-enum format { F16, BF16, TF32, S8, U8, S4, U4, B1 };
-static const int format_bits[] = {16, 16, 32, 8, 8, 4, 4, 1};
 
 static const struct {
     const char *text; /* after "mma.sync.aligned." */
@@ -33,36 +30,6 @@ static const struct {
     {"m16n8k128.row.col.s32.b1.b1.s32.and.popc", 16, 8, 128, B1, B1, 0},
     {"m16n8k256.row.col.s32.b1.b1.s32.xor.popc", 16, 8, 256, B1, B1, 0},
 };
-
-static uint64_t state = 3;
-
-static int draw(int low, int high)
-{
-    state = state * 6364136223846793005 + 1442695040888963407;
-    return low + (int)((state >> 33) % (uint64_t)(high - low + 1));
-}
-
-static uint32_t encoded(enum format f, int v)
-{
-    float x = (float)v;
-    uint32_t u;
-    _Float16 h = (_Float16)v;
-    uint16_t half;
-    memcpy(&u, &x, 4);
-    memcpy(&half, &h, 2);
-    return f == F16    ? half
-           : f == BF16 ? u >> 16
-           : f == TF32 ? u
-                       : (uint32_t)v & ((1u << format_bits[f]) - 1);
-}
-
-static int drawn(enum format f)
-{
-    return f == U8 || f == U4 ? draw(0, f == U8 ? 255 : 15)
-           : f == S8          ? draw(-128, 127)
-           : f == B1          ? draw(0, 1)
-                              : draw(f == S4 ? -8 : -4, f == S4 ? 7 : 4);
-}
 
 static int a[16][256], b[256][8], c[16][8], d[16][8];
 
@@ -94,11 +61,6 @@ static void fragment_put(uint32_t *reg, int bits, int i, uint32_t v)
 {
     int per = 32 / bits;
     reg[i / per] |= v << (i % per * bits);
-}
-
-static uint32_t c_encoded(int c_bits, int v)
-{
-    return c_bits == 32 ? encoded(TF32, v) : c_bits == 16 ? encoded(F16, v) : (uint32_t)v;
 }
 
 static void matrices_draw(int s)
@@ -135,14 +97,6 @@ static void lanes_fill(int s, uint32_t lanes[32][REGISTERS], int n_a, int n_b)
             fragment_put(lanes[l] + n_a + n_b, half ? 16 : 32, i,
                          c_encoded(shapes[s].c_bits, c[l / 4 + i / 2 * 8][l % 4 * 2 + i % 2]));
     }
-}
-
-static size_t list_text(char *to, char name, int n)
-{
-    size_t at = (size_t)sprintf(to, "{");
-    for (int k = 0; k < n; k++)
-        at += (size_t)sprintf(to + at, "%s%%%c%d", k ? ", " : "", name, k);
-    return at + (size_t)sprintf(to + at, "}");
 }
 
 START_TEST(each_shape)
@@ -189,114 +143,6 @@ START_TEST(each_shape)
             ck_assert_msg(v == c_encoded(shapes[s].c_bits, d[row][col]),
                           "%s: row %d, column %d: %#x, expected %d", shapes[s].text, row, col,
                           v, d[row][col]);
-        }
-}
-END_TEST
-
-/* --- wmma: memory to memory ------------------------------------------------------------------
- */
-
-static const struct {
-    const char *shape, *a_layout, *b_layout, *c_layout, *types, *a_type, *c_type;
-    int m, n, k, a_registers, b_registers, c_registers;
-    enum format a;
-    int c_bits;
-} fragments[] = {
-    {"m16n16k16", "row", "col", "row", "f32.f32", "f16", "f32", 16, 16, 16, 8, 8, 8, F16, 32},
-    {"m16n16k16", "col", "row", "col", "f16.f16", "f16", "f16", 16, 16, 16, 8, 8, 4, F16, 16},
-    {"m32n8k16", "row", "row", "row", "f32.f32", "f16", "f32", 32, 8, 16, 8, 8, 8, F16, 32},
-    {"m8n32k16", "col", "col", "col", "f32.f32", "f16", "f32", 8, 32, 16, 8, 8, 8, F16, 32},
-    {"m16n16k16", "row", "row", "col", "f32.bf16.bf16.f32", "bf16", "f32", 16, 16, 16, 4, 4, 8,
-     BF16, 32},
-    {"m32n8k16", "col", "col", "row", "f32.bf16.bf16.f32", "bf16", "f32", 32, 8, 16, 8, 2, 8,
-     BF16, 32},
-    {"m16n16k8", "row", "col", "row", "f32.tf32.tf32.f32", "tf32", "f32", 16, 16, 8, 4, 4, 8,
-     TF32, 32},
-    {"m16n16k16", "row", "col", "row", "s32.s8.s8.s32", "s8", "s32", 16, 16, 16, 2, 2, 8, S8,
-     0},
-    {"m8n32k16", "col", "row", "row", "s32.u8.u8.s32.satfinite", "u8", "s32", 8, 32, 16, 1, 4,
-     8, U8, 0},
-};
-
-enum { A_AT = 0, B_AT = 4096, C_AT = 8192, D_AT = 16384, BYTES = 24576, STRIDE = 40 };
-
-static void element_store(uint8_t *to, int bits, int outer, int inner, uint32_t v)
-{
-    memcpy(to + (outer * STRIDE + inner) * bits / 8, &v, (size_t)bits / 8);
-}
-
-START_TEST(each_fragment)
-{
-    static uint8_t bytes[BYTES];
-    static char text[4096];
-    static int x[32][16], y[16][32], z[32][32];
-    int f = _i, m = fragments[f].m, n = fragments[f].n, k = fragments[f].k,
-        bits = format_bits[fragments[f].a];
-    int c_bits = fragments[f].c_bits == 16 ? 16 : 32;
-    bool a_row = fragments[f].a_layout[0] == 'r', b_row = fragments[f].b_layout[0] == 'r',
-         c_row = fragments[f].c_layout[0] == 'r';
-    gpu_start();
-    memset(bytes, 0, sizeof bytes);
-    for (int i = 0; i < m; i++)
-        for (int l = 0; l < k; l++) {
-            x[i][l] = drawn(fragments[f].a);
-            element_store(bytes + A_AT, bits, a_row ? i : l, a_row ? l : i,
-                          encoded(fragments[f].a, x[i][l]));
-        }
-    for (int l = 0; l < k; l++)
-        for (int j = 0; j < n; j++) {
-            y[l][j] = drawn(fragments[f].a);
-            element_store(bytes + B_AT, bits, b_row ? l : j, b_row ? j : l,
-                          encoded(fragments[f].a, y[l][j]));
-        }
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) {
-            z[i][j] = draw(-9, 9);
-            element_store(bytes + C_AT, c_bits, c_row ? i : j, c_row ? j : i,
-                          c_encoded(fragments[f].c_bits, z[i][j]));
-        }
-    const char *sh = fragments[f].shape;
-    size_t at = (size_t)sprintf(
-        text,
-        "%s.visible .entry k(.param .u64 p)\n{\n.reg .b64 %%q; .reg .b32 %%s, %%a<8>, %%b<8>, "
-        "%%c<8>;\n"
-        "ld.param.u64 %%q, [p]; mov.u32 %%s, %d;\nwmma.load.a.sync.aligned.%s.%s.global.%s ",
-        head, STRIDE, fragments[f].a_layout, sh, fragments[f].a_type);
-    at += list_text(text + at, 'a', fragments[f].a_registers);
-    at += (size_t)sprintf(text + at, ", [%%q], %%s;\nwmma.load.b.sync.aligned.%s.%s.global.%s ",
-                          fragments[f].b_layout, sh, fragments[f].a_type);
-    at += list_text(text + at, 'b', fragments[f].b_registers);
-    at += (size_t)sprintf(text + at,
-                          ", [%%q+%d], %%s;\nwmma.load.c.sync.aligned.%s.%s.global.%s ", B_AT,
-                          fragments[f].c_layout, sh, fragments[f].c_type);
-    at += list_text(text + at, 'c', fragments[f].c_registers);
-    at +=
-        (size_t)sprintf(text + at, ", [%%q+%d], %%s;\nwmma.mma.sync.aligned.%s.%s.%s.%s ", C_AT,
-                        fragments[f].a_layout, fragments[f].b_layout, sh, fragments[f].types);
-    at += list_text(text + at, 'c', fragments[f].c_registers);
-    at += (size_t)sprintf(text + at, ", ");
-    at += list_text(text + at, 'a', fragments[f].a_registers);
-    at += (size_t)sprintf(text + at, ", ");
-    at += list_text(text + at, 'b', fragments[f].b_registers);
-    at += (size_t)sprintf(text + at, ", ");
-    at += list_text(text + at, 'c', fragments[f].c_registers);
-    at += (size_t)sprintf(text + at, ";\nwmma.store.d.sync.aligned.%s.%s.global.%s [%%q+%d], ",
-                          fragments[f].c_layout, sh, fragments[f].c_type, D_AT);
-    at += list_text(text + at, 'c', fragments[f].c_registers);
-    sprintf(text + at, ", %%s;\nret;\n}\n");
-    ptx_run(text, bytes, sizeof bytes, 1, 32);
-    for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++) {
-            int want = z[i][j];
-            uint32_t have = 0;
-            for (int l = 0; l < k; l++)
-                want += x[i][l] * y[l][j];
-            memcpy(&have,
-                   bytes + D_AT + ((c_row ? i : j) * STRIDE + (c_row ? j : i)) * c_bits / 8,
-                   (size_t)c_bits / 8);
-            ck_assert_msg(have == c_encoded(fragments[f].c_bits, want),
-                          "%s %s: row %d, column %d: %#x, expected %d", sh, fragments[f].types,
-                          i, j, have, want);
         }
 }
 END_TEST
@@ -424,7 +270,7 @@ END_TEST
 
 START_TEST(all_forms)
 {
-    forms_check(" mma wmma ldmatrix stmatrix movmatrix ");
+    forms_check(" mma ldmatrix stmatrix movmatrix ");
 }
 END_TEST
 
@@ -433,7 +279,6 @@ int main(void)
     Suite *s = suite_create("cuda_sim_matrix");
     TCase *t = tcase_create("matrix");
     tcase_add_loop_test(t, each_shape, 0, (int)(sizeof shapes / sizeof *shapes));
-    tcase_add_loop_test(t, each_fragment, 0, (int)(sizeof fragments / sizeof *fragments));
     tcase_add_test(t, matrix_moves);
     tcase_add_test(t, f64_shape);
     tcase_add_test(t, saturation);

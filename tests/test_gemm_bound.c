@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "gemmplay.h"
-#include "scene.h"
 
 /* Bounds by simulation: f32 arithmetic in many legal ways, over far more dot products than any
  * suite has, must stay inside; planted faults must fall outside wherever a case claims power.
@@ -42,13 +41,6 @@ struct products {
     float *a, *b; /* rows and columns of all matrices, k each */
 };
 
-static double operand(const struct tensor *t, int axis, int64_t z, int64_t i, int64_t l)
-{
-    int64_t rows = t->dim[t->rank - 2], columns = t->dim[t->rank - 1];
-    int64_t within = axis == t->rank - 1 ? i * columns + l : l * columns + i;
-    return tensor_value(t, z * rows * columns + within);
-}
-
 static void products_open(struct products *s, const char *text)
 {
     scene_open(&s->c, text);
@@ -59,11 +51,9 @@ static void products_open(struct products *s, const char *text)
     s->b = calloc((size_t)(columns * k + 1), sizeof *s->b);
     for (int64_t l = 0; l < k; l++) {
         for (int64_t i = 0; i < rows; i++)
-            s->a[i * k + l] = (float)operand(s->c.at[GEMM_A], s->c.plan.tensor[GEMM_A].axis,
-                                             i / s->g.m, i % s->g.m, l);
+            s->a[i * k + l] = (float)gemm_operand(&s->c, GEMM_A, i / s->g.m, i % s->g.m, l);
         for (int64_t j = 0; j < columns; j++)
-            s->b[j * k + l] = (float)operand(s->c.at[GEMM_B], s->c.plan.tensor[GEMM_B].axis,
-                                             j / s->g.n, j % s->g.n, l);
+            s->b[j * k + l] = (float)gemm_operand(&s->c, GEMM_B, j / s->g.n, j % s->g.n, l);
     }
 }
 
