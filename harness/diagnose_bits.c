@@ -29,8 +29,8 @@ static uint64_t reordered_bits(uint64_t bits, int bytes, enum order order)
                                  : bits;
 }
 
-/* Wrong elements that are right within a unit of the format when read so; those that are zero say
- * nothing. */
+/* Wrong elements that are right when read so, floats within a unit of the format; those that are
+ * zero say nothing, nor do bits that mean the same number either way. */
 static int64_t reading_fits(const struct suspect *s, struct reading r, int64_t *ret_seen)
 {
     int64_t fits = 0;
@@ -41,10 +41,12 @@ static int64_t reading_fits(const struct suspect *s, struct reading r, int64_t *
         if (!s->bad[i] || !isfinite(right) || right == 0)
             continue;
         uint64_t bits = reordered_bits(tensor_bits(s->t, i), bytes, r.order);
+        double value = dtype_value(r.dtype, bits), off = s->in->oracle->bound[i];
+        if (dtype_info(r.dtype)->kind == DTYPE_KIND_FLOAT)
+            off += ulp_size(r.dtype, right);
         ++*ret_seen;
-        fits += dtype_is_finite(r.dtype, bits) &&
-                fabs(dtype_value(r.dtype, bits) - right) <=
-                    s->in->oracle->bound[i] + ulp_size(r.dtype, right);
+        fits += dtype_is_finite(r.dtype, bits) && value != tensor_value(s->t, i) &&
+                fabs(value - right) <= off;
     }
     return fits;
 }
