@@ -58,7 +58,7 @@ static void request_build(struct casecode *c, struct build_request *r, struct ca
         entry_fail(n, s == BACKEND_MISSING ? RECORD_SKIPPED : RECORD_BUILD_FAILED, words.text);
 }
 
-static struct fp_mode mode_of(const struct case_mode *m)
+struct fp_mode casecode_mode(const struct case_mode *m)
 {
     return (struct fp_mode){m->contract, m->flush, m->exact_div, m->exact_sqrt, m->approximate};
 }
@@ -68,7 +68,7 @@ static void entry_build(struct casecode *c, const struct case_id *id, struct cas
     struct source_file header[BUILD_HEADERS_MAX];
     struct include_set source;
     struct errinfo e = {0};
-    struct build_request r = {.arch = c->arch, .mode = mode_of(&id->mode)};
+    struct build_request r = {.arch = c->arch, .mode = casecode_mode(&id->mode)};
     if (codestore_source(id->family, id->variant, &source, &e)) {
         entry_fail(n, RECORD_BUILD_FAILED, e.text);
         return;
@@ -117,7 +117,7 @@ static void file_compile(struct casecode *c, const struct case_id *id, struct ca
     struct errinfo e = {0};
     const char *options = n->kernel.options;
     struct build_request r = {.arch = c->arch,
-                              .mode = mode_of(&id->mode),
+                              .mode = casecode_mode(&id->mode),
                               .n_option = options[0] != 0,
                               .option = &options};
     if (casekernel_source(id, &n->kernel, &source, &e)) {

@@ -38,4 +38,7 @@ bool casecode_put(struct casecode *c, const struct case_id *id, const struct cod
 
 void casecode_release(struct casecode *c);
 
+/* A case's mode as the compilers are told it. */
+struct fp_mode casecode_mode(const struct case_mode *m);
+
 #endif

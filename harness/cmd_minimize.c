@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "command.h"
+#include "divergetext.h"
+#include "lowering.h"
 #include "minimize.h"
 #include "repro.h"
 #include "session.h"
@@ -20,7 +22,7 @@ static void say(const char *text)
     wrap_print(stdout, text, 0, 2, WIDTH);
 }
 
-/* The file, opened before the search so that its end is not lost. A regular one is made under
+/* The file, tried before the search so that its end is not lost. A regular one is made under
  * another name and renamed; what is no regular file is written directly and never removed. */
 struct output {
     const char *path;
@@ -43,9 +45,25 @@ static enum err output_open(struct output *out, const struct options *o, struct 
     if (!there || S_ISREG(st.st_mode))
         snprintf(out->made, sizeof out->made, "%.4000s.%ld", o->output, (long)getpid());
     out->file = fopen(out->made[0] ? out->made : o->output, "w");
-    return out->file
+    if (!out->file)
+        return err_set(e, ERR_IO, "cannot write %.400s: %s", o->output, strerror(errno));
+    if (!out->made[0])
+        return ERR_OK;
+    /* It can be written. While the search runs nothing is there: it may be ended. */
+    fclose(out->file);
+    unlink(out->made);
+    out->file = NULL;
+    return ERR_OK;
+}
+
+/* What can be written at the end of a search. */
+static enum err output_again(struct output *out, struct errinfo *e)
+{
+    if (out->path && !out->file)
+        out->file = fopen(out->made, "w");
+    return !out->path || out->file
                ? ERR_OK
-               : err_set(e, ERR_IO, "cannot write %.400s: %s", o->output, strerror(errno));
+               : err_set(e, ERR_IO, "cannot write %.400s: %s", out->path, strerror(errno));
 }
 
 static enum err output_end(struct output *out, bool good, struct errinfo *e)
@@ -67,8 +85,14 @@ static enum err output_end(struct output *out, bool good, struct errinfo *e)
 
 static enum err write_repro(const struct minimize *m, FILE *out, struct errinfo *e)
 {
-    struct repro r = {
-        .id = &m->id, .plan = &m->plan, .input = m->input, .finding = &m->finding};
+    char note[300] = "";
+    struct repro r = {.id = &m->id,
+                      .plan = &m->plan,
+                      .input = m->input,
+                      .finding = &m->finding,
+                      .note = m->keep == MINIMIZE_FINDING ? NULL : note};
+    if (m->keep == MINIMIZE_OPERATION)
+        divergetext_kind(m->operation, note, sizeof note);
     for (int s = 0; s < 2; s++) {
         r.name[s] = m->name[s];
         r.n_out[s] = m->result[s].n_out;
@@ -77,27 +101,67 @@ static enum err write_repro(const struct minimize *m, FILE *out, struct errinfo 
     return repro_write(out, &r, e);
 }
 
+static bool is_unbuilt(const struct minimize *m)
+{
+    return m->finding.a.status == RECORD_BUILD_FAILED || m->finding.b.status == RECORD_BUILD_FAILED;
+}
+
+/* The side whose kernels have no source here, or NULL. */
+static const char *fixed_side(const struct case_id *id)
+{
+    const char *fixed = NULL;
+    for (int i = 0; backends[i] && !fixed; i++)
+        fixed = lowering_fixed(id, backends[i]);
+    return fixed;
+}
+
+/* A verdict about many elements, and what is kept of it in few. */
+static void print_many(const struct minimize *m)
+{
+    char text[1400], meaning[300];
+    if (m->keep == MINIMIZE_FINDING)
+        return;
+    printf("%s  A = %s, B = %s\n", m->many.id, m->name[0], m->name[1]);
+    snprintf(text, sizeof text, "%s: %s", verdict_name(m->many.verdict), m->many.reason);
+    say(text);
+    if (m->many.cause[0]) {
+        snprintf(text, sizeof text, "cause: %.399s", m->many.cause);
+        say(text);
+    }
+    say("That is said of many elements, and no smaller shape shows it.");
+    divergetext_kind(m->operation, meaning, sizeof meaning);
+    if (m->keep == MINIMIZE_OPERATION)
+        snprintf(text, sizeof text, "In few elements both sides are right and part in the same "
+                                    "operation (%s):", meaning);
+    else
+        snprintf(text, sizeof text, "In few elements both sides are right, and bits differ:");
+    putchar('\n');
+    say(text);
+}
+
 static void print_end(const struct minimize *m, const char *output)
 {
     char text[1400];
     const struct cause_claim *c = finding_cause(&m->finding);
+    print_many(m);
     printf("%s  A = %s, B = %s\n", m->finding.id, m->name[0], m->name[1]);
     snprintf(text, sizeof text, "%s: %s", verdict_name(m->finding.verdict), m->finding.reason);
     say(text);
-    if (c) {
+    if (c && m->keep == MINIMIZE_FINDING) {
         snprintf(text, sizeof text, "cause: %s: %s", cause_name(c->cause), c->evidence);
         say(text);
     }
     snprintf(text, sizeof text,
              "From %" PRId64 " to %" PRId64
-             " elements of inputs and outputs in %d runs; %" PRId64
+             " elements of inputs and outputs in %d runs%s; %" PRId64
              " elements of the inputs are not zero%s.",
-             m->start_elements, m->elements, m->runs, m->nonzero,
+             m->start_elements, m->elements, m->runs,
+             m->runs >= m->limit ? ", which is where it stops" : "", m->nonzero,
              m->changed_values ? ", and no id stands for these values" : "");
     say(text);
     if (output)
         printf("%s: the same as one program for nvcc and hipcc\n", output);
-    else
+    else if (!fixed_side(&m->id))
         say("next: -o FILE.cu writes the same as one program for nvcc and hipcc");
 }
 
@@ -112,11 +176,20 @@ static enum err minimize(struct minimize *m, struct output *out, const struct op
     }
     if (m->finding.verdict == VERDICT_UNTESTED)
         return err_set(e, ERR_MISSING, "%.480s", m->finding.reason);
+    if (is_unbuilt(m)) {
+        printf("%s  A = %s, B = %s\n", m->finding.id, m->name[0], m->name[1]);
+        say(m->finding.reason);
+        say("What does not build is not made smaller.");
+        *ret_exit = COMMAND_FAILS;
+        return ERR_OK;
+    }
+    TRY(output_again(out, e));
     if (out->file)
         TRY(write_repro(m, out->file, e));
     TRY(output_end(out, true, e));
     print_end(m, o->output);
-    if (verdict_fails(m->finding.verdict, o->strict))
+    enum verdict v = m->keep == MINIMIZE_FINDING ? m->finding.verdict : m->many.verdict;
+    if (verdict_fails(v, o->strict))
         *ret_exit = COMMAND_FAILS;
     return ERR_OK;
 }
@@ -132,6 +205,11 @@ enum err cmd_minimize(const struct options *o, int *ret_exit, struct errinfo *e)
                       "minimize wants exactly one case, this selects %" PRId64
                       "; gpuparity list prints ids",
                       s.cases.count);
+    if (!err && o->output && fixed_side(&s.cases.id[0]))
+        err = err_set(e, ERR_USAGE,
+                      "-o: %.300s names %s: there is no source to write; without -o the smallest "
+                      "case is printed",
+                      s.cases.id[0].family->path, fixed_side(&s.cases.id[0]));
     if (!err)
         err = output_open(&out, o, e);
     struct minimize *m = err ? NULL : calloc(1, sizeof *m);

@@ -156,6 +156,11 @@ static const char *const words[] = {
                         "operations)",
 };
 
+void divergetext_kind(enum diverge_kind k, char *ret_text, size_t size)
+{
+    snprintf(ret_text, size, "%s", words[k]);
+}
+
 void divergetext_meaning(const struct optrace *a, const struct optrace *b,
                          const struct diverge *d, char *ret_text, size_t size)
 {

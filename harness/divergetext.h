@@ -13,6 +13,9 @@ void divergetext_print(const struct op_event *x, char *ret_text, size_t size);
 void divergetext_meaning(const struct optrace *a, const struct optrace *b,
                          const struct diverge *d, char *ret_text, size_t size);
 
+/* The kind alone. */
+void divergetext_kind(enum diverge_kind k, char *ret_text, size_t size);
+
 /* The operation that made an operand of this one and says what it is: the reciprocal of a
  * product, the function whose result is scaled by a power of two. NULL: none. */
 const struct op_event *divergetext_before(const struct optrace *t, const struct op_event *x);

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "minimize.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "likeness.h"
 
 enum { RUNS_MAX = 600, VALUES_MAX = 8192, SIMPLIFY_MAX = 64 };
 
@@ -38,11 +42,46 @@ static enum err run_pair(struct minimize *m, const struct case_id *id,
     return compare_memory(id, &side[0], &side[1], input, m->threads, ret_finding, e);
 }
 
-static bool same_kind(const struct finding *x, const struct finding *y)
+/* Where do these results part? NOWHERE if that cannot be told. */
+static enum diverge_kind operation_of(struct minimize *m, const struct case_id *id,
+                                      const struct tensor *const *input,
+                                      struct worker_result result[2], struct finding *f)
 {
-    const struct cause_claim *a = finding_cause(x), *b = finding_cause(y);
-    return x->verdict == y->verdict && x->a.status == y->a.status &&
-           x->b.status == y->b.status && !a == !b && (!a || a->cause == b->cause);
+    struct explain *x = calloc(1, sizeof *x);
+    struct explain_place p = {0};
+    struct errinfo e;
+    enum diverge_kind kind = DIVERGE_NOWHERE;
+    if (!x)
+        return kind;
+    x->id = id;
+    x->device = m->device;
+    x->trial = m->trial;
+    x->trial.input = input;
+    x->codes = m->codes;
+    x->finding = *f;
+    for (int s = 0; s < 2; s++)
+        x->side[s].base = result[s];
+    if (!explain_place(x, &p, &e) && p.found)
+        kind = p.diverge.kind;
+    m->codes = x->codes;
+    explain_place_release(&p);
+    free(x); /* the rest is borrowed */
+    return kind;
+}
+
+static bool both_right(const struct finding *f)
+{
+    return f->verdict == VERDICT_EQUIVALENT || f->verdict == VERDICT_DISTINGUISHABLE;
+}
+
+static bool shows_the_same(struct minimize *m, const struct case_id *id,
+                           const struct tensor *const *input, struct worker_result result[2],
+                           struct finding *f)
+{
+    if (m->keep == MINIMIZE_FINDING)
+        return likeness_same(f, &m->finding);
+    return both_right(f) && (m->keep == MINIMIZE_BITS ||
+                             operation_of(m, id, input, result, f) == m->operation);
 }
 
 /* Takes the attempt over if it shows the same. Errors of a shape that does not go together are
@@ -56,7 +95,8 @@ static bool attempt(struct minimize *m, const struct case_id *id,
     struct errinfo e;
     if (m->runs >= m->limit || id->family->plan(id, &plan, &e))
         return false;
-    bool good = !run_pair(m, id, input, result, &f, &e) && same_kind(&f, &m->finding);
+    bool good = !run_pair(m, id, input, result, &f, &e) &&
+                shows_the_same(m, id, input, result, &f);
     struct worker_result *drop = good ? m->result : result;
     worker_result_release(&drop[0]);
     worker_result_release(&drop[1]);
@@ -118,6 +158,23 @@ static void simplify_distribution(struct minimize *m)
         id.dist = simple[i];
         if (attempt(m, &id, NULL))
             return;
+    }
+}
+
+/* Numbers that are no sizes become one, or at least end after two bits of fraction. */
+static void simplify_reals(struct minimize *m)
+{
+    for (int row = 0; row < family_param_count(m->id.family); row++) {
+        const struct param *p = &m->id.family->params[row];
+        double old = m->id.value[row].r, short_one = (double)(float)ldexp(rint(ldexp(old, 2)), -2);
+        const double tried[] = {1, short_one};
+        for (int i = 0; i < 2 && p->kind == PARAM_REAL && old != 1; i++) {
+            struct case_id id = m->id;
+            id.value[row].r = tried[i];
+            if (tried[i] != old && tried[i] >= p->minimum && tried[i] <= p->maximum &&
+                attempt(m, &id, NULL))
+                break;
+        }
     }
 }
 
@@ -221,6 +278,25 @@ static enum err make_inputs(struct minimize *m, struct errinfo *e)
     return ERR_OK;
 }
 
+/* From here on few elements are enough. */
+static void leave_distribution(struct minimize *m)
+{
+    const struct cause_claim *c = finding_cause(&m->finding);
+    bool simulated = m->device[0].kind == DEVICE_CHOICE_SIMULATED &&
+                     m->device[1].kind == DEVICE_CHOICE_SIMULATED;
+    snprintf(m->many.id, sizeof m->many.id, "%s", m->finding.id);
+    snprintf(m->many.reason, sizeof m->many.reason, "%s", m->finding.reason);
+    m->many.verdict = m->finding.verdict;
+    if (c)
+        snprintf(m->many.cause, sizeof m->many.cause, "%s: %s", cause_name(c->cause),
+                 c->evidence);
+    if (simulated)
+        m->operation = operation_of(m, &m->id, NULL, m->result, &m->finding);
+    bool told = m->operation != DIVERGE_NOWHERE && m->operation != DIVERGE_MEMORY &&
+                m->operation != DIVERGE_UNKNOWN;
+    m->keep = told ? MINIMIZE_OPERATION : MINIMIZE_BITS;
+}
+
 enum err minimize_search(struct minimize *m, struct errinfo *e)
 {
     for (int s = 0; s < 2; s++)
@@ -229,10 +305,16 @@ enum err minimize_search(struct minimize *m, struct errinfo *e)
     TRY(m->id.family->plan(&m->id, &m->plan, e));
     TRY(run_pair(m, &m->id, NULL, m->result, &m->finding, e));
     m->start_elements = m->elements = count_elements(&m->plan);
-    if (m->finding.verdict == VERDICT_SAME || m->finding.verdict == VERDICT_UNTESTED)
+    if (m->finding.verdict == VERDICT_SAME || m->finding.verdict == VERDICT_UNTESTED ||
+        m->finding.a.status == RECORD_BUILD_FAILED || m->finding.b.status == RECORD_BUILD_FAILED)
         return ERR_OK;
     shrink_shape(m);
+    if (m->finding.verdict == VERDICT_DISTINGUISHABLE) {
+        leave_distribution(m);
+        shrink_shape(m);
+    }
     simplify_distribution(m);
+    simplify_reals(m);
     TRY(make_inputs(m, e));
     simplify_values(m);
     m->elements = count_elements(&m->plan);

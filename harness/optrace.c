@@ -234,13 +234,15 @@ enum err optrace_take(const struct trial *t, const struct case_id *id, int outpu
                       int64_t element, bool whole_block, struct optrace *ret_trace,
                       bool *ret_found, char *ret_reason, size_t size, struct errinfo *e)
 {
-    char path[] = "/tmp/gpuparity-trace-XXXXXX", thread[64];
+    char name[] = "/tmp/gpuparity-trace-XXXXXX", path[64], thread[64];
     struct optrace who = {0};
     struct trial at = *t;
-    int fd = mkstemp(path);
+    int fd = mkstemp(name);
     if (fd < 0)
         return err_set(e, ERR_IO, "cannot make a temporary file in /tmp");
-    close(fd);
+    /* Without a name, nothing is left when the program is ended. */
+    unlink(name);
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getpid(), fd);
     at.trace = (struct caserun_trace){true, output, element};
     enum err err = run_and_read(&at, id, path, NULL, -1, &who, ret_found, ret_reason, size, e);
     if (!err && *ret_found) {
@@ -249,6 +251,6 @@ enum err optrace_take(const struct trial *t, const struct case_id *id, int outpu
         err = run_and_read(&at, id, path, thread, who.launch, ret_trace, ret_found, ret_reason,
                            size, e);
     }
-    unlink(path);
+    close(fd);
     return err;
 }

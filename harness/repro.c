@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "casecode.h"
 #include "casekernel.h"
 #include "codestore.h"
 #include "includeprint.h"
@@ -52,29 +53,41 @@ static const struct record_out *out_find(const struct repro *r, int side, const 
 /* --- parts of the file -----------------------------------------------------------------------
  */
 
+/* The command with the options that the run-time compiler got for this side. */
+static void print_compiler(FILE *out, const struct repro *r, const struct backend *b,
+                           const char *command, const char *end)
+{
+    struct fp_mode mode = casecode_mode(&r->id->mode);
+    struct casekernel k = {.options = ""};
+    char options[256];
+    b->toolchain->options(b->arch, &mode, options, sizeof options);
+    if (r->id->family->file)
+        casekernel_describe(r->id, b, &k, NULL);
+    fprintf(out, "  %s %s%s%s%s FILE.cu\n", command, options, k.options[0] ? " " : "", k.options,
+            end);
+}
+
 static void print_head(FILE *out, const struct repro *r, int expected)
 {
-    char id[CASEID_TEXT_MAX], mode[64], text[1400];
+    char id[CASEID_TEXT_MAX], text[1400];
     const struct cause_claim *c = finding_cause(r->finding);
     caseid_print(r->id, id);
-    caseid_print_mode(&r->id->mode, mode);
     fprintf(out, "/* Reproduction written by gpuparity; it stands alone.\n *\n");
     snprintf(text, sizeof text, "shape of %s; A = %s, B = %s.", id, r->name[0], r->name[1]);
     wrap_print(out, text, 0, 0, WIDTH * 4);
     snprintf(text, sizeof text, "%s: %s", verdict_name(r->finding->verdict),
              r->finding->reason);
     wrap_print(out, text, 0, 0, WIDTH * 8);
-    if (c) {
+    if (r->note)
+        snprintf(text, sizeof text, "%s", r->note);
+    else if (c)
         snprintf(text, sizeof text, "cause: %s: %s", cause_name(c->cause), c->evidence);
+    if (r->note || c)
         wrap_print(out, text, 0, 0, WIDTH * 8);
-    }
-    fprintf(out,
-            "\n  nvcc -O3 -arch=sm_86%s FILE.cu\n  hipcc -O3 --offload-arch=gfx1100%s -x hip "
-            "FILE.cu\n\n",
-            r->id->mode.contract ? "" : " -fmad=false",
-            r->id->mode.contract ? "" : " -ffp-contract=off");
-    if (strcmp(mode, "default") && strcmp(mode, "strict"))
-        fprintf(out, "The case has mode=%s: add the compilers' options for it.\n", mode);
+    fputc('\n', out);
+    print_compiler(out, r, backends[0], "nvcc -O3", "");
+    print_compiler(out, r, backends[1], "hipcc", " -x hip");
+    fputc('\n', out);
     fprintf(out,
             "Expected are the results of %s (%s). Status 1: something is not as expected. */\n",
             expected ? "B" : "A", r->name[expected]);
@@ -116,8 +129,10 @@ static enum err print_file_kernels(FILE *out, const struct repro *r, struct erri
     const struct casefile *f = r->id->family->file;
     const struct casefile_side *a = casefile_side(f, backends[0]->name);
     const struct casefile_side *b = casefile_side(f, backends[1]->name);
-    if (a && b && a->source == b->source)
+    if (!b || (a && a->source == b->source))
         return print_side(out, r, backends[0], e);
+    if (!a)
+        return print_side(out, r, backends[1], e);
     fputs("\n#ifndef __HIP__\n", out);
     TRY(print_side(out, r, backends[0], e));
     fputs("\n#else\n", out);

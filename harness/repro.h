@@ -14,6 +14,7 @@ struct repro {
     const struct case_plan *plan;
     const struct tensor *input; /* by plan tensor; unused where it is an OUT */
     const struct finding *finding;
+    const char *note;       /* said instead of the finding's cause; NULL: the cause */
     const char *name[2]; /* of the devices */
     int n_out[2];
     const struct record_out *out[2]; /* what either side gave */

@@ -8,31 +8,7 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 cd "$folder"
 cp "$source"/docs/kernels/saxpy.cu "$source"/docs/kernels/saxpy.case.yaml .
-export GPUPARITY_SIM_DIR="$build" NO_COLOR=1
-
-nvrtc=${XDG_CACHE_HOME:-$HOME/.cache}/gpuparity/nvrtc-12.0/nvidia/cuda_nvrtc/lib/libnvrtc.so.12
-[ -n "${GPUPARITY_NVRTC:-}" ] || [ ! -f "$nvrtc" ] || export GPUPARITY_NVRTC="$nvrtc"
-trixie=${GPUPARITY_TRIXIE:-/opt/trixie}
-libraries=$trixie/usr/lib/$(uname -m)-linux-gnu
-gpuparity() {
-    "$build/gpuparity" "$@"
-}
-if ! "$build/gpuparity" check saxpy.case.yaml:n=1 -q >/dev/null 2>&1; then
-    if [ -e "$libraries/libamdhip64.so.5" ]; then
-        # Under that system's loader; its libraries first, then the program's own.
-        folders=$(ldd "$build/gpuparity" | sed -n 's/.*=> \(\/.*\)\/[^/]* (.*/\1/p' | sort -u | paste -sd:)
-        gpuparity() {
-            "$trixie/lib64/ld-linux-x86-64.so.2" --library-path "$libraries:$folders" "$build/gpuparity" "$@"
-        }
-    fi
-    status=0
-    gpuparity check saxpy.case.yaml:n=1 -q >said 2>&1 || status=$?
-    if [ $status = 77 ]; then
-        echo "skipped: case files with sources need NVRTC and hipRTC (gpuparity doctor; golden/code.sh gets both)"
-        exit 77
-    fi
-fi
-
+. "$(dirname "$0")/compilers.sh"
 . "$(dirname "$0")/expect.sh"
 
 # A user's .cu with two kernels, no rebuild; all modes; then a fault on one side.

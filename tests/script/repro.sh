@@ -13,6 +13,7 @@ out=$(mktemp -d)
 trap 'rm -rf "$out" "$trixie/tmp/gpuparity-repro-$$"' EXIT
 sanitized=${4:-none}
 ran=0
+amd_options=
 
 minimize() { # case, file, status
     status=0
@@ -22,7 +23,7 @@ minimize() { # case, file, status
 }
 
 expect() { # program's output, how many elements must differ, where
-    n=$(sed -n 's/^[a-z]*: \([0-9]*\) of .* not as expected$/\1/p' "$1")
+    n=$(sed -n 's/^[a-z]*: \([0-9]*\) of .* not as expected$/\1/p' "$1" | awk '{n += $1} END {print n + 0}')
     [ "$n" = "$2" ] || { cat "$1"; echo "$3: $n elements differ, must be $2"; exit 1; }
 }
 
@@ -33,14 +34,14 @@ build_nvidia() {
 
 run_amd() {
     if command -v hipcc >/dev/null; then
-        hipcc -O3 --offload-arch=gfx1100 -x hip "$1" -o "$out/amd"
+        hipcc -O3 --offload-arch=gfx1100 $amd_options -x hip "$1" -o "$out/amd"
         LD_LIBRARY_PATH=$build/backends/hip/sim "$out/amd" >"$out/amd.txt" 2>"$out/amd.err" || true
         return
     fi
     room=$trixie/tmp/gpuparity-repro-$$
     mkdir -p "$room"
     cp "$1" "$room/repro.cu"
-    chroot "$trixie" sh -c "cd /tmp/gpuparity-repro-$$ && hipcc -O3 --offload-arch=gfx1100 -x hip repro.cu -o amd"
+    chroot "$trixie" sh -c "cd /tmp/gpuparity-repro-$$ && hipcc -O3 --offload-arch=gfx1100 $amd_options -x hip repro.cu -o amd"
     arch=$(uname -m)-linux-gnu
     "$trixie/lib64/ld-linux-x86-64.so.2" --library-path \
         "$build/backends/hip/sim:$trixie/usr/lib/$arch" "$room/amd" >"$out/amd.txt" 2>"$out/amd.err" || true
@@ -69,6 +70,34 @@ minimize gemm/naive:m=8,n=8,k=8 "$out/none.cu" 0
 echo mine >"$out/kept.cu"
 minimize gemm/fault_tail:m=20,n=9,k=20 "$out/kept.cu" 2
 [ "$(cat "$out/kept.cu")" = mine ]
+# A case file's kernel, with its options: one product of a sum that one side rounds. The program that is
+# built from what is written shows on both simulated GPUs the bits that it says they have.
+casefile() (
+    cd "$out"
+    cp "$source"/docs/kernels/saxpy.cu "$source"/docs/kernels/saxpy.case.yaml .
+    . "$source/tests/script/compilers.sh"
+    sed '/^source/a options: {hip: ["-ffp-contract=off"]}' saxpy.case.yaml >options.case.yaml
+    gpuparity minimize options.case.yaml:n=300 --on cuda-sim,hip-sim -o options.cu >words || true
+    grep -q 'part in the same operation' words
+    grep -q 'hipcc .*-ffp-contract=off' options.cu
+)
+if [ "$sanitized" = none ] && casefile; then
+    if command -v nvcc >/dev/null; then
+        build_nvidia "$out/options.cu" "$out/nvidia"
+        "$out/nvidia" >"$out/nvidia.txt"
+        expect "$out/nvidia.txt" 0 "saxpy on cuda-sim"
+    fi
+    if command -v hipcc >/dev/null || { [ -x "$trixie/usr/bin/hipcc" ] && [ "$(id -u)" = 0 ]; }; then
+        amd_options=-ffp-contract=off
+        run_amd "$out/options.cu"
+        n=$(sed -n 's/^[a-z]*: \([0-9]*\) of .* not as expected$/\1/p' "$out/amd.txt" | awk '{n += $1} END {print n + 0}')
+        [ "$n" -gt 0 ] || { cat "$out/amd.txt"; echo "saxpy on hip-sim: nothing differs"; exit 1; }
+        grep -c 'as the other side' "$out/amd.txt" | grep -qx "$n"
+        amd_options=
+        run_amd "$out/options.cu"
+        expect "$out/amd.txt" 0 "saxpy on hip-sim with contraction"
+    fi
+fi
 # What is no regular file is neither removed nor replaced when writing fails.
 mkfifo "$out/pipe"
 { sleep 0; } <"$out/pipe" &
