@@ -47,9 +47,9 @@ static enum err output_find(struct casefile *f, const struct yamlnode *n,
         *ret_tensor = &f->tensor[i];
         return ERR_OK;
     }
-    const char *near = nearest_name(n->key, names, count);
-    return yamltree_fail(&f->tree, &at, e, "'%.40s' is no output%s%s%s", n->key,
-                         near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char hint[NEAREST_HINT_MAX];
+    return yamltree_fail(&f->tree, &at, e, "'%.40s' is no output%s", n->key,
+                         nearest_hint(n->key, names, count, hint));
 }
 
 static enum err answer_once(const struct casefile *f, const struct casefile_tensor *t,

@@ -4,14 +4,9 @@
 #include <string.h>
 
 #include "npyhead.h"
+#include "text.h"
 
 static const size_t data_limit = (size_t)1 << 34;
-
-static bool has_ending(const char *text, const char *ending)
-{
-    size_t n = strlen(text), k = strlen(ending);
-    return n > k && !strcmp(text + n - k, ending);
-}
 
 static enum err npy_read(struct casefile_data *d, struct errinfo *e)
 {
@@ -45,7 +40,7 @@ enum err casefile_data(const struct casefile *f, const struct yamlnode *n,
         return err_set(e, ERR_NOMEM, "out of memory");
     *ret_data = d; /* released with the file from here on */
     enum err err = casefile_load(f, n->text, data_limit, &ret_data->bytes, &ret_data->size, e);
-    if (!err && has_ending(n->text, ".npy"))
+    if (!err && text_ends(n->text, ".npy"))
         err = npy_read(ret_data, e);
     return err ? yamltree_context(&f->tree, n, e, err) : ERR_OK;
 }

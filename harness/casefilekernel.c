@@ -122,11 +122,10 @@ static enum err names_unknown(const struct casefile *f, const struct yamlnode *n
     const char *names[CASE_TENSOR_MAX];
     for (int i = 0; i < f->n_tensor; i++)
         names[i] = f->tensor[i].node->key;
-    const char *near = nearest_name(n->text, names, f->n_tensor);
+    char hint[NEAREST_HINT_MAX];
     return yamltree_fail(&f->tree, n, e,
-                         "'%.60s' is no tensor%s%s%s; a number is written with its format: i32 n",
-                         n->text, near ? "; did you mean '" : "", near ? near : "",
-                         near ? "'?" : "");
+                         "'%.60s' is no tensor%s; a number is written with its format: i32 n",
+                         n->text, nearest_hint(n->text, names, f->n_tensor, hint));
 }
 
 /* A parameter that is an argument's format: floating formats all, or none. */

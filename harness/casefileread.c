@@ -21,27 +21,24 @@ enum err casefile_want(const struct casefile *f, const struct yamlnode *n, enum 
 enum err casefile_keys(const struct casefile *f, const struct yamlnode *map,
                        const char *const *keys, struct errinfo *e)
 {
-    char all[260] = "";
+    char all[320];
     int count = 0;
-    for (; keys[count]; count++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", count ? ", " : "",
-                 keys[count]);
+    while (keys[count])
+        count++;
     for (const struct yamlnode *n = map->first; n; n = n->next) {
         int i = 0;
         while (i < count && strcmp(keys[i], n->key))
             i++;
         if (i < count)
             continue;
-        const char *near = nearest_name(n->key, keys, count);
         struct yamlnode at = {.line = n->key_line, .column = n->key_column};
         if (strchr(n->key, ')') || strchr(n->key, '('))
             return yamltree_fail(&f->tree, &at, e,
                                  "'%.40s' is what a comma cut off: within { } and [ ] an "
                                  "expression with a comma stands in quotes: \"ceildiv(n, 256)\"",
                                  n->key);
-        return yamltree_fail(&f->tree, &at, e, "no key is called '%.40s' here; %s%s%sthere are: %s",
-                             n->key, near ? "did you mean '" : "", near ? near : "",
-                             near ? "'? " : "", all);
+        nearest_list(n->key, keys, count, all, sizeof all);
+        return yamltree_fail(&f->tree, &at, e, "no key is called '%.40s' here; %s", n->key, all);
     }
     return ERR_OK;
 }
@@ -103,12 +100,11 @@ enum err casefile_dtype(const struct casefile *f, const struct yamlnode *n, cons
         const char *names[DTYPE_COUNT_];
         for (int i = 0; i < DTYPE_COUNT_; i++)
             names[i] = dtype_info((enum dtype)i)->name;
-        const char *near = nearest_name(word, names, DTYPE_COUNT_);
+        char hint[NEAREST_HINT_MAX];
         return yamltree_fail(&f->tree, n, e,
-                             "'%.40s' is no format%s%s%s: write f32, f16, bf16, i32, ..., or "
+                             "'%.40s' is no format%s: write f32, f16, bf16, i32, ..., or "
                              "the name of a parameter with such values",
-                             word, near ? "; did you mean '" : "", near ? near : "",
-                             near ? "'?" : "");
+                             word, nearest_hint(word, names, DTYPE_COUNT_, hint));
     }
     for (const char *const *w = f->params[row].words; *w; w++)
         if (dtype_find(*w) == DTYPE_COUNT_)

@@ -59,11 +59,10 @@ static enum err fill_read(struct casefile *f, struct casefile_tensor *t,
     const char *names[DIST_COUNT_];
     for (int i = 0; i < DIST_COUNT_; i++)
         names[i] = dist_name((enum dist)i);
-    const char *near = nearest_name(n->text, names, DIST_COUNT_);
+    char hint[NEAREST_HINT_MAX];
     return yamltree_fail(&f->tree, n, e,
-                         "no distribution '%.40s'%s%s%s; `dist` is the one that the id names",
-                         n->text, near ? "; did you mean '" : "", near ? near : "",
-                         near ? "'?" : "");
+                         "no distribution '%.40s'%s; `dist` is the one that the id names",
+                         n->text, nearest_hint(n->text, names, DIST_COUNT_, hint));
 }
 
 static enum err axis_read(struct casefile *f, struct casefile_tensor *t,

@@ -23,23 +23,11 @@ static int position(const struct cursor *c)
     return (int)(c->at - c->text) + 1;
 }
 
-/* "; did you mean 'x'?" or nothing, and a list of all names. */
-static void suggestion(const char *word, const char *const *names, int count, char *ret_text,
-                       size_t size)
-{
-    const char *near = nearest_name(word, names, count);
-    size_t used = (size_t)snprintf(ret_text, size, near ? "did you mean '%s'? " : "%.0s",
-                                   near ? near : "");
-    used += (size_t)snprintf(ret_text + used, size - used, "there are: ");
-    for (int i = 0; i < count && used < size; i++)
-        used += (size_t)snprintf(ret_text + used, size - used, "%s%s", i ? ", " : "", names[i]);
-}
-
 static enum err unknown(const struct cursor *c, const char *what, const char *word,
                         const char *const *names, int count, struct errinfo *e)
 {
     char advice[320];
-    suggestion(word, names, count, advice, sizeof advice);
+    nearest_list(word, names, count, advice, sizeof advice);
     return err_set(e, ERR_USAGE, "no %s '%.40s' (column %d); %s", what, word, position(c),
                    advice);
 }

@@ -40,6 +40,10 @@ enum { NEAREST_HINT_MAX = 96 };
 const char *nearest_hint(const char *text, const char *const *names, int count,
                          char ret_hint[NEAREST_HINT_MAX]);
 
+/* "did you mean 'bf16'? there are: f32, f16, bf16", without the question where nothing is near. */
+void nearest_list(const char *text, const char *const *names, int count, char *ret_list,
+                  size_t size);
+
 struct casefiles;
 
 /* A list of cases. */

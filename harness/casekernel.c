@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "text.h"
+
 static const size_t source_limit = (size_t)16 << 20, binary_limit = (size_t)1 << 30;
 
 /* --- what the case file says -----------------------------------------------------------------
@@ -156,12 +158,6 @@ void casekernel_digest(const struct case_id *id, char *ret_hex)
 /* --- binaries --------------------------------------------------------------------------------
  */
 
-static bool has_ending(const char *name, const char *ending)
-{
-    size_t n = strlen(name), k = strlen(ending);
-    return n > k && !strcmp(name + n - k, ending);
-}
-
 /* The one kernel of the folder: the name of its .json, without the ending. */
 static enum err folder_kernel(const char *folder, const char *wanted, char *ret_name, size_t size,
                               struct errinfo *e)
@@ -172,7 +168,8 @@ static enum err folder_kernel(const char *folder, const char *wanted, char *ret_
         return err_set(e, ERR_USAGE, "cannot read %.300s: %s", folder, strerror(errno));
     for (struct dirent *x; (x = readdir(d));) {
         size_t n = strlen(x->d_name);
-        if (!has_ending(x->d_name, ".json") || !strncmp(x->d_name, "__grp__", 7) || n - 5 >= size)
+        if (!text_ends(x->d_name, ".json") || n == 5 || !strncmp(x->d_name, "__grp__", 7) ||
+            n - 5 >= size)
             continue;
         bool named = wanted[0] && !strncmp(x->d_name, wanted, n - 5) && !wanted[n - 5];
         if (wanted[0] && !named)

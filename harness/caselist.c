@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "casefile.h"
+#include "text.h"
 
 enum { EXPANSION_MAX = 1 << 14, TAG_MAX = 32 };
 
@@ -169,7 +170,7 @@ static int tags_collect(char store[TAG_MAX][32], const char *ret_names[TAG_MAX])
 
 static enum err tags_check(const char *tags, struct errinfo *e)
 {
-    char store[TAG_MAX][32], all[256] = "", tag[32];
+    char store[TAG_MAX][32], all[320], tag[32];
     const char *names[TAG_MAX];
     int count = tags_collect(store, names);
     for (const char *at = tags; *at || at == tags;) {
@@ -179,13 +180,8 @@ static enum err tags_check(const char *tags, struct errinfo *e)
         for (int i = 0; i < count; i++)
             known |= !strcmp(names[i], tag);
         if (!known) {
-            const char *near = nearest_name(tag, names, count);
-            for (int i = 0; i < count && strlen(all) < sizeof all - 40; i++)
-                snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? ", " : "",
-                         names[i]);
-            return err_set(e, ERR_USAGE, "no suite '%s'; %s%s%sthere are: %s", tag,
-                           near ? "did you mean '" : "", near ? near : "", near ? "'? " : "",
-                           all);
+            nearest_list(tag, names, count, all, sizeof all);
+            return err_set(e, ERR_USAGE, "no suite '%s'; %s", tag, all);
         }
         at += n + (at[n] == ',');
         if (!*at)
@@ -334,12 +330,6 @@ static enum err file_take(struct builder *l, const char *positive, const char *p
     return suites_take(l, f, pattern, e);
 }
 
-static bool has_ending(const char *text, const char *ending)
-{
-    size_t n = strlen(text), k = strlen(ending);
-    return n >= k && !strcmp(text + n - k, ending);
-}
-
 struct selection {
     struct builder *list;
     const char *tags;
@@ -358,7 +348,7 @@ static enum err pattern_take(void *context, const char *pattern, struct errinfo 
         return err_set(e, ERR_USAGE,
                        "'%.120s': behind the path of a case file comes ':' and its parameters",
                        positive);
-    if (has_ending(positive, ".yaml") || has_ending(positive, ".yml"))
+    if (text_ends(positive, ".yaml") || text_ends(positive, ".yml"))
         return err_set(e, ERR_USAGE, "'%.120s': the name of a case file ends in .case.yaml",
                        positive);
     if (strpbrk(positive, "*?["))

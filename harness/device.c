@@ -36,9 +36,9 @@ static enum err parse_failed(const char *text, struct errinfo *e)
                  backends[i]->name, backends[i]->name, backends[i]->name);
     }
     names[count++] = backend_host.name;
-    const char *near = nearest_name(text, names, count);
-    return err_set(e, ERR_USAGE, "unknown device '%s': valid are %s, host%s%s%s", text, list,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char hint[NEAREST_HINT_MAX];
+    return err_set(e, ERR_USAGE, "unknown device '%s': valid are %s, host%s", text, list,
+                   nearest_hint(text, names, count, hint));
 }
 
 /* What follows the backend's name: "", "-sim" or ":N". */

@@ -125,14 +125,10 @@ static enum err word_unknown(struct parser *p, const char *word)
     for (int i = 0; i < FUNCTIONS; i++)
         if (p->real ? functions[i].real : functions[i].whole)
             names[n++] = functions[i].name;
-    const char *near = nearest_name(word, names, n);
-    char all[200] = "";
-    for (int i = 0; i < n && strlen(all) < sizeof all - EXPR_NAME_MAX - 3; i++)
-        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%.31s", i ? ", " : "", names[i]);
-    return err_set(p->e, ERR_USAGE,
-                   "'%.100s': nothing here is called '%s' (character %d); %s%s%sthere are: %s",
-                   p->text, word, (int)(p->at - p->text) + 1, near ? "did you mean '" : "",
-                   near ? near : "", near ? "'? " : "", all);
+    char all[240];
+    nearest_list(word, names, n, all, sizeof all);
+    return err_set(p->e, ERR_USAGE, "'%.100s': nothing here is called '%s' (character %d); %s",
+                   p->text, word, (int)(p->at - p->text) + 1, all);
 }
 
 /* The characters of a name, which are left standing. */

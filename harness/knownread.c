@@ -155,9 +155,9 @@ static enum err set_cause(struct known_entry *x, const char *text, struct errinf
         x->cause = (enum cause)i;
         return ERR_OK;
     }
-    const char *near = nearest_name(text, names, CAUSE_COUNT_);
-    return err_set(e, ERR_FORMAT, "'%.60s' is no cause%s%s%s", text,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    char hint[NEAREST_HINT_MAX];
+    return err_set(e, ERR_FORMAT, "'%.60s' is no cause%s", text,
+                   nearest_hint(text, names, CAUSE_COUNT_, hint));
 }
 
 static enum err set_reason(struct known_entry *x, const char *text, struct errinfo *e)
@@ -270,10 +270,10 @@ static enum err unknown_key(struct reader *r, const char *name)
     const char *names[KEYS];
     for (int i = 0; i < KEYS; i++)
         names[i] = keys[i].name;
-    const char *near = nearest_name(name, names, KEYS);
+    char hint[NEAREST_HINT_MAX];
     char text[160];
-    snprintf(text, sizeof text, "unknown key '%.60s'%s%s%s", name,
-             near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    snprintf(text, sizeof text, "unknown key '%.60s'%s", name,
+             nearest_hint(name, names, KEYS, hint));
     return fail(r, r->event.start_mark, text);
 }
 

@@ -65,3 +65,14 @@ const char *nearest_hint(const char *text, const char *const *names, int count,
         snprintf(ret_hint, NEAREST_HINT_MAX, "; did you mean '%s'?", near);
     return ret_hint;
 }
+
+void nearest_list(const char *text, const char *const *names, int count, char *ret_list,
+                  size_t size)
+{
+    const char *near = nearest_name(text, names, count);
+    size_t used = (size_t)snprintf(ret_list, size, near ? "did you mean '%s'? " : "%.0s",
+                                   near ? near : "");
+    used += used < size ? (size_t)snprintf(ret_list + used, size - used, "there are: ") : 0;
+    for (int i = 0; i < count && used < size; i++)
+        used += (size_t)snprintf(ret_list + used, size - used, "%s%s", i ? ", " : "", names[i]);
+}

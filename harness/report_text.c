@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "quote.h"
 #include "report.h"
+#include "report_text_case.h"
 #include "report_text_plain.h"
 #include "report_text_word.h"
 #include "wrap.h"
@@ -14,7 +15,7 @@
 /* The report a person reads on a terminal: who took part, a table of two lines a case, the
  * failing cases in full at the end, and one sentence of summary with the next step. */
 
-enum { WIDTH = 79, INDENT_SIDE = 14 };
+enum { WIDTH = TEXT_CASE_WIDTH, INDENT_SIDE = 14 };
 
 struct failing {
     char id[512], reason[768], reproduce[768];
@@ -121,101 +122,12 @@ static enum err text_begin(void *state, FILE *out, const struct report_options *
     return ERR_OK;
 }
 
-static void print_triple(FILE *out, const struct distribution *d)
-{
-    char a[16], b[16], c[16];
-    if (!d->count) {
-        fprintf(out, "|%5s %5s %5s", "-", "-", "-");
-        return;
-    }
-    fprintf(out, "|%5s %5s %5s", short_number(d->mean, a, sizeof a),
-            short_number(d->quantile[3], b, sizeof b),
-            short_number(d->quantile[4], c, sizeof c));
-}
-
-/* The numbers of one output, after its verdict. */
-static void print_numbers(FILE *out, const struct finding_out *o, bool one_sided)
-{
-    char text[16], a[16], b[16], c[16], d[16];
-    const struct side_stats *s = &o->stats.a;
-    if (one_sided) {
-        fprintf(out, " %7s %9s %9s %9s %9s\n",
-                short_percent(s->correctly_rounded, s->count, text, sizeof text),
-                short_number(s->ulp.mean, a, sizeof a),
-                short_number(s->ulp.quantile[3], b, sizeof b),
-                short_number(s->ulp.quantile[4], c, sizeof c),
-                short_number(s->worst_bound, d, sizeof d));
-        return;
-    }
-    fprintf(out, " %5s",
-            short_percent(o->stats.pair.bits_equal, o->stats.pair.count, text, sizeof text));
-    print_triple(out, &o->stats.a.ulp);
-    print_triple(out, &o->stats.b.ulp);
-    print_triple(out, &o->stats.pair.ulp);
-    fputc('\n', out);
-}
-
-static void print_drift(FILE *out, const struct finding_out *o, bool one_sided)
-{
-    char text[160];
-    if (!o->drift.known)
-        return;
-    drift_print(&o->drift, one_sided, text, sizeof text);
-    fprintf(out, "  drift         %s\n", text);
-}
-
-static void print_distribution(FILE *out, const char *name, const struct distribution *d)
-{
-    fprintf(out,
-            "    %-9s n %" PRId64
-            "  mean %+.3g  median %+.3g  rms %.3g  |50%%| %.3g  |90%%| %.3g  "
-            "|99%%| %.3g  max %.4g  lean %+.3g (p %.1g)\n",
-            name, d->count, d->mean, d->median, d->rms, d->quantile[0], d->quantile[1],
-            d->quantile[2], d->quantile[4], d->lean, d->sign_p);
-}
-
 /* One line that is to be copied: never wrapped. */
 static void print_line(FILE *out, const char *head, const char *text)
 {
     fputs(head, out);
     quote_line(out, text, "");
     fputc('\n', out);
-}
-
-/* "cause: silent downcast/TF32 (defect, B): inputs rounded to TF32 explain ..." */
-static void print_cause(FILE *out, const struct cause_claim *c)
-{
-    char side[8] = "";
-    if (c->side != '=')
-        snprintf(side, sizeof side, ", %c", c->side);
-    char text[512];
-    snprintf(text, sizeof text, "cause: %s (%s%s): %s", cause_name(c->cause),
-             cause_tier_name(cause_tier(c->cause)), side, c->evidence);
-    fprintf(out, "  ");
-    wrap_print(out, text, 2, 4, WIDTH);
-}
-
-static void print_verbose(FILE *out, const struct finding *f)
-{
-    fprintf(out, "    ");
-    wrap_print(out, f->reason, 4, 4, WIDTH);
-    for (int i = 0; i < f->n_out; i++) {
-        const struct output_stats *s = &f->out[i].stats;
-        for (int k = 0; k < f->out[i].n_claim; k++)
-            print_cause(out, &f->out[i].claim[k]);
-        if (s->has_reference)
-            print_distribution(out, "A, ULP", &s->a.ulp);
-        if (f->one_sided)
-            continue;
-        if (s->has_reference)
-            print_distribution(out, "B, ULP", &s->b.ulp);
-        print_distribution(out, "B-A, ULP", &s->pair.ulp);
-        if (!s->has_reference)
-            continue;
-        fprintf(out,
-                "    KS %.3f (p %.2g), Wasserstein %.3g ULP; a lost term shows in %.0f %%\n",
-                s->pair.ks, s->pair.ks_p, s->pair.wasserstein, 100 * s->power);
-    }
 }
 
 static void remember(struct text_state *s, const struct finding *f)
@@ -289,11 +201,11 @@ static enum err text_finding(void *state, FILE *out, const struct finding *f, st
         if (s->sides->plain)
             text_plain_row(out, &f->out[i]);
         else
-            print_numbers(out, &f->out[i], s->one_sided);
-        print_drift(out, &f->out[i], s->one_sided);
+            text_case_numbers(out, &f->out[i], s->one_sided);
+        text_case_drift(out, &f->out[i], s->one_sided);
     }
     if (s->options->verbose)
-        print_verbose(out, f);
+        text_case_verbose(out, f);
     return ERR_OK;
 }
 
@@ -308,7 +220,7 @@ static void print_failing(struct text_state *s, FILE *out)
         fprintf(out, "  ");
         wrap_print(out, x->reason, 2, 2, WIDTH);
         if (x->has_cause)
-            print_cause(out, &x->cause);
+            text_case_cause(out, &x->cause);
         print_line(out, "  again: ", x->reproduce);
     }
     if (s->not_shown)

@@ -2,6 +2,7 @@
 #include "text.h"
 
 #include <stdint.h>
+#include <string.h>
 
 /* Bytes of the valid character at `s`, or 0. */
 static size_t character(const unsigned char *s, size_t left)
@@ -42,4 +43,10 @@ void text_mend(char *text, size_t size)
             n = 1;
         }
     }
+}
+
+bool text_ends(const char *text, const char *ending)
+{
+    size_t n = strlen(text), k = strlen(ending);
+    return n >= k && !strcmp(text + n - k, ending);
 }

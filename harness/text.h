@@ -11,4 +11,6 @@ bool text_valid(const char *text, size_t size);
 /* Makes it so, in place and without changing the size: every other byte becomes '?'. */
 void text_mend(char *text, size_t size);
 
+bool text_ends(const char *text, const char *ending);
+
 #endif
