@@ -19,3 +19,9 @@ enum err fileread_at(int fd, uint64_t offset, void *to, size_t size, struct erri
     }
     return ERR_OK;
 }
+
+unsigned char *fileread_place(unsigned char *buffer, uint64_t offset)
+{
+    uint64_t wanted = (offset + FILEREAD_SLACK / 2) / 64 * 64;
+    return buffer + (wanted - (uintptr_t)buffer) % FILEREAD_SLACK;
+}

@@ -6,17 +6,10 @@
 #include <string.h>
 
 #include "gap_sample.h"
+#include "plainview.h"
 #include "tasks.h"
-#include "tensorread.h"
 
-enum { UNIT = 1 << 18, WINDOW = 16 * GAP_PIECE };
-
-/* How the elements are cut into units, which are boxes: along the chunks of a side that has
- * some, else of one dimension. */
-struct view {
-    int rank;
-    int64_t dim[TENSOR_RANK_MAX], unit[TENSOR_RANK_MAX], grid[TENSOR_RANK_MAX], units;
-};
+enum { WINDOW = 16 * GAP_PIECE };
 
 struct lane {
     struct tensorread read[2];
@@ -31,7 +24,7 @@ struct pass {
     struct plainpass_side side[2];
     const struct limits *limits;
     struct gap_sample *sample; /* NULL: none */
-    struct view view;
+    struct plainview view;
     int width;
     bool memory_order;
     int lanes;
@@ -52,59 +45,6 @@ struct pass {
 static enum err named(const struct plainpass_side *s, enum err err, struct errinfo *e)
 {
     return err_context(e, err, "%s: %s", s->file->path, s->tensor->name);
-}
-
-/* --- the view --- */
-
-static bool is_range(const struct tensorfile_tensor *t)
-{
-    int64_t chunk[TENSOR_RANK_MAX];
-    if (t->form != TENSORFILE_CHUNKED)
-        return true;
-    tensorchunk_cut(t, chunk);
-    for (int i = tensorread_level(t, chunk) - 1; i >= 0; i--)
-        if (chunk[i] != 1)
-            return false;
-    return true;
-}
-
-/* Packed chunks are worth more than plain ones, and boxes more than ranges. */
-static int weight(const struct tensorfile_tensor *t)
-{
-    return t->form != TENSORFILE_CHUNKED ? 0 : 1 + (t->n_filter > 0) + 2 * !is_range(t);
-}
-
-static struct view view_flat(int64_t count, const struct tensorfile_tensor *anchor)
-{
-    int64_t run = 1;
-    if (weight(anchor)) {
-        int64_t chunk[TENSOR_RANK_MAX];
-        tensorchunk_cut(anchor, chunk);
-        for (int i = 0; i < anchor->rank; i++)
-            run *= chunk[i];
-    }
-    int64_t unit = run >= UNIT ? run : UNIT / run * run;
-    return (struct view){.rank = 1,
-                         .dim = {count},
-                         .unit = {unit},
-                         .grid = {(count + unit - 1) / unit},
-                         .units = (count + unit - 1) / unit};
-}
-
-static struct view view_make(const struct pass *p)
-{
-    const struct tensorfile_tensor *a = p->side[0].tensor, *b = p->side[1].tensor;
-    const struct tensorfile_tensor *anchor = weight(b) > weight(a) ? b : a;
-    if (is_range(anchor) || p->in_order[0] || p->in_order[1])
-        return view_flat(a->count, is_range(anchor) ? anchor : a);
-    struct view v = {.rank = anchor->rank, .units = 1};
-    tensorchunk_cut(anchor, v.unit);
-    for (int i = 0; i < v.rank; i++) {
-        v.dim[i] = anchor->dim[i];
-        v.grid[i] = (v.dim[i] + v.unit[i] - 1) / v.unit[i];
-        v.units *= v.grid[i];
-    }
-    return v;
 }
 
 /* --- one unit --- */
@@ -147,66 +87,44 @@ static enum err runs_run(struct pass *p, struct lane *l, int64_t run, int64_t n)
 
 static enum err long_run(struct pass *p, struct lane *l, int64_t from, int64_t n)
 {
-    for (int side = 0; side < 2; side++)
-        if (!p->in_order[side])
-            l->read[side].until = from + n;
     for (int64_t done = 0; done < n; done += GAP_PIECE)
         TRY(range_run(p, l, from + done, n - done < GAP_PIECE ? n - done : GAP_PIECE));
     return ERR_OK;
 }
 
-struct box {
-    int64_t start[TENSOR_RANK_MAX], size[TENSOR_RANK_MAX];
-    int level;         /* runs go through this dimension and all inner ones */
-    int64_t run, runs; /* elements; how many */
-};
-
-static struct box box_make(const struct view *v, int64_t unit)
+/* Runs from number `i` on that lie side by side on both sides. */
+static enum err parts_run(struct pass *p, struct lane *l, const struct tensorread_part part[2],
+                          int64_t run, int64_t i, int64_t n)
 {
-    struct box b = {.level = v->rank - 1, .run = 1, .runs = 1};
-    for (int i = v->rank - 1; i >= 0; i--) {
-        b.start[i] = unit % v->grid[i] * v->unit[i];
-        unit /= v->grid[i];
-        int64_t left = v->dim[i] - b.start[i];
-        b.size[i] = left < v->unit[i] ? left : v->unit[i];
+    const struct gap_where where = {run, l->start};
+    const void *data[2];
+    for (int side = 0; side < 2; side++) {
+        enum err err = tensorread_part(&l->read[side], &part[side], i * run, run * n,
+                                       &data[side], &l->info);
+        if (err)
+            return named(&p->side[side], err, &l->info);
     }
-    while (b.level > 0 && b.size[b.level] == v->dim[b.level])
-        b.level--;
-    for (int i = 0; i < v->rank; i++)
-        *(i < b.level ? &b.runs : &b.run) *= b.size[i];
-    return b;
-}
-
-/* The index of the first element of run number `i`. */
-static int64_t run_start(const struct view *v, const struct box *b, int64_t i)
-{
-    int64_t at[TENSOR_RANK_MAX], index = 0;
-    for (int k = v->rank - 1; k >= 0; k--) {
-        at[k] = b->start[k];
-        if (k < b->level) {
-            at[k] += i % b->size[k];
-            i /= b->size[k];
-        }
-    }
-    for (int k = 0; k < v->rank; k++)
-        index = index * v->dim[k] + at[k];
-    return index;
+    gap_add(&l->gap, p->side[0].tensor->dtype, data[0], data[1], run * n, &where, p->limits);
+    return ERR_OK;
 }
 
 static enum err unit_run(struct pass *p, struct lane *l, int64_t unit)
 {
-    const struct view *v = &p->view;
-    struct box b = box_make(v, unit);
+    const struct plainview *v = &p->view;
+    struct plainview_box b = plainview_box(v, unit);
     if (b.run > GAP_PIECE / 2 || b.runs == 1) {
         for (int64_t i = 0; i < b.runs; i++)
-            TRY(long_run(p, l, run_start(v, &b, i), b.run));
+            TRY(long_run(p, l, plainview_start(v, &b, i), b.run));
         return ERR_OK;
     }
+    struct tensorread_part part[2];
+    bool parts = tensorread_box(&l->read[0], b.start, b.size, &part[0]) &&
+                 tensorread_box(&l->read[1], b.start, b.size, &part[1]);
     for (int64_t i = 0, most = GAP_PIECE / b.run; i < b.runs; i += most) {
         int64_t n = b.runs - i < most ? b.runs - i : most;
         for (int64_t k = 0; k < n; k++)
-            l->start[k] = run_start(v, &b, i + k);
-        TRY(runs_run(p, l, b.run, n));
+            l->start[k] = plainview_start(v, &b, i + k);
+        TRY(parts ? parts_run(p, l, part, b.run, i, n) : runs_run(p, l, b.run, n));
     }
     return ERR_OK;
 }
@@ -324,7 +242,8 @@ static enum err pass_open(struct pass *p, int threads, struct errinfo *e)
 {
     for (int side = 0; side < 2; side++)
         p->in_order[side] = tensorread_in_order(p->side[side].tensor);
-    p->view = view_make(p);
+    p->view =
+        plainview_make(p->side[0].tensor, p->side[1].tensor, p->in_order[0] || p->in_order[1]);
     choose_lanes(p, threads);
     p->lane = calloc((size_t)p->lanes, sizeof *p->lane);
     if (!p->lane)

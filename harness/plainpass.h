@@ -14,8 +14,9 @@ struct plainpass_side {
 /* Reads two tensors of one format and shape once, side by side, and measures what lies between
  * them. Memory stays below PLAINPASS_MEMORY besides what one chunk on each side takes. The
  * result depends on nothing but the tensors and `limits` (NULL: none). Indices are row-major,
- * unless both are in Fortran order: then as they lie in memory (plainpass_index). `sample` (NULL:
- * none) keeps elements, with the same indices. `ret_gap` is released by the caller. ERR_FORMAT, ERR_IO with the file's name; ERR_NOMEM. */
+ * unless both are in Fortran order: then as they lie in memory (plainpass_index). `sample`
+ * (NULL: none) keeps elements, with the same indices. `ret_gap` is released by the caller.
+ * ERR_FORMAT, ERR_IO with the file's name; ERR_NOMEM. */
 enum { PLAINPASS_MEMORY = 40 << 20 };
 enum err plainpass_run(const struct plainpass_side *a, const struct plainpass_side *b,
                        int threads, const struct limits *limits, struct gap_sample *sample,

@@ -163,6 +163,7 @@ enum err tensorfile_open(const char *path, struct tensorfile *ret_file, struct e
 
 void tensorfile_close(struct tensorfile *f)
 {
+    chunkfinder_close(f->finder);
     if (f->path)
         close(f->fd);
     free(f->path);

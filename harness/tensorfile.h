@@ -3,6 +3,7 @@
 #define GPUPARITY_TENSORFILE_H
 
 #include "bytes.h"
+#include "chunkfinder.h"
 #include "tensor.h"
 
 /* A file of named tensors in a format that other programs write: what is in it and where the
@@ -29,7 +30,7 @@ enum tensorfile_form {
     TENSORFILE_DEFLATED, /* `size` bytes at offset; inflated, the elements begin at `skip` */
     TENSORFILE_INSIDE,   /* at offset in the file's `blob` */
     TENSORFILE_FILL,     /* HDF5: never written, all `fill` */
-    TENSORFILE_CHUNKED   /* HDF5 chunks, to be asked for one by one */
+    TENSORFILE_CHUNKED   /* HDF5 chunks, which the finder finds */
 };
 
 struct tensorfile_tensor {
@@ -56,6 +57,7 @@ struct tensorfile {
     bool unnamed;         /* npy: the name of its tensor is only the file's */
     struct bytes tensors; /* of struct tensorfile_tensor, by name; no name comes twice */
     struct bytes blob;
+    struct chunkfinder *finder; /* owned; HDF5 only */
 };
 
 /* ERR_IO when it cannot be opened; ERR_FORMAT names the file. */

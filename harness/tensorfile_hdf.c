@@ -169,7 +169,7 @@ enum err tensorfile_hdf(struct tensorfile *f, uint64_t size, struct errinfo *e)
     TRY(guard_run(&guard, walk_file, &w, &answer, e));
     enum err err = unpack(f, size, &answer, e);
     bytes_release(&answer);
-    return err;
+    return err ? err : chunkfinder_open(f->fd, &f->finder, e);
 }
 
 /* A record says what it is at the root. */

@@ -2,8 +2,7 @@
 #ifndef GPUPARITY_TENSORREAD_H
 #define GPUPARITY_TENSORREAD_H
 
-#include "tensorchunk.h"
-#include "tensorfile.h"
+#include "tensorblock.h"
 
 /* Reads the elements of one tensor of a file, little-endian, in row-major order, a range at a
  * time; in memory that does not depend on the tensor's size. For one thread at a time; several
@@ -13,14 +12,10 @@ struct tensorread {
     const struct tensorfile *file;
     const struct tensorfile_tensor *tensor;
     bool memory_order; /* a Fortran tensor as it lies; to be set before the first range */
-    int64_t until;     /* what will be wanted of the tensor ends here: chunks before are fetched
-                          ahead; 0: unknown */
     int64_t most;      /* elements of a range */
     int width;         /* bytes of an element */
-    unsigned char *buffer, *text; /* owned */
-    struct tensorchunk chunks;
-    int slots;
-    struct tensorread_slot *slot; /* owned: unpacked chunks */
+    unsigned char *buffer, *text; /* owned; the buffer has FILEREAD_SLACK bytes more */
+    struct tensorblock blocks;
     struct tensorread_stream *stream;
 };
 
@@ -40,9 +35,17 @@ size_t tensorread_memory(const struct tensorfile_tensor *t, int64_t most);
 enum err tensorread_range(struct tensorread *r, int64_t from, int64_t n, const void **ret_data,
                           struct errinfo *e);
 
-/* In what contiguous runs a chunked tensor lies: `level` is the dimension along which the runs
- * of a chunk are cut, and a run has chunk[level] times all inner dimensions. Level 0, or only
- * ones before it: a chunk is one range of elements. */
-int tensorread_level(const struct tensorfile_tensor *t, const int64_t *chunk);
+/* A box of elements that lies in one piece in one chunk. */
+struct tensorread_part {
+    int64_t chunk, from; /* number; element in it */
+};
+
+/* Is this box one? */
+bool tensorread_box(const struct tensorread *r, const int64_t *start, const int64_t *size,
+                    struct tensorread_part *ret_part);
+
+/* Elements of it, from its element `from` on, at most `most`; as tensorread_range. */
+enum err tensorread_part(struct tensorread *r, const struct tensorread_part *p, int64_t from,
+                         int64_t n, const void **ret_data, struct errinfo *e);
 
 #endif

@@ -503,6 +503,35 @@ def layouts():
         agrees(found['tall'], tall, short, name + ': other chunks')
 
 
+def indices():
+    """Every kind of index that HDF5 has for chunks, behind a block of the user's; chunks without
+    filters and with, of which some were never written."""
+    x = rng.standard_normal((70, 90)).astype('f4')
+    y = spoil(x)
+    y[60:] = x[60:] = 0
+    early = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    early.set_alloc_time(h5py.h5d.ALLOC_TIME_EARLY)
+    early.set_chunk((8, 32))
+    kinds = {'btree': dict(chunks=(8, 32)), 'single': dict(chunks=(70, 90)),
+             'fixed': dict(chunks=(8, 32)), 'growing': dict(chunks=(8, 32), maxshape=(None, 90)),
+             'twice': dict(chunks=(8, 32), maxshape=(None, None))}
+    for packed in {}, {'compression': 'gzip', 'shuffle': True}:
+        for libver in 'earliest', 'latest':
+            with h5py.File('i1.h5', 'w', libver=libver, userblock_size=1024) as f:
+                for name, how in kinds.items():
+                    f.create_dataset(name, shape=x.shape, dtype='f4', **how, **packed)[:60] = x[:60]
+                implicit = h5py.h5d.create(f.id, b'implicit', h5py.h5t.IEEE_F32LE,
+                                           h5py.h5s.create_simple(x.shape), early)
+                implicit.write(h5py.h5s.ALL, h5py.h5s.ALL, x)
+            with h5py.File('i2.h5', 'w', libver=libver) as f: # the same chunks elsewhere
+                for name, how in list(kinds.items())[::-1] + [('implicit', dict(chunks=(8, 32)))]:
+                    f.create_dataset(name, data=y, **how, **packed)
+            status, found, err = compare('i1.h5', 'i2.h5')
+            check(status == 1 and len(found) == 6, 'indices: %d %s' % (len(found), err))
+            for name in found:
+                agrees(found[name], x, y, 'index %s, %s%s' % (name, libver, ', packed' if packed else ''))
+
+
 def beyond_32_bits():
     """More than 2^32 elements, of which few lie in the file; memory stays small."""
     n = (1 << 32) + 4096
@@ -592,7 +621,7 @@ def zip_tricks():
         check(status == 2 and says in err, '%s: %d %s' % (path, status, err))
 
 
-for part in (mixtures, npy_orders, narrow_formats, verdicts, causes, names, layouts, memory, damaged, zip_tricks):
+for part in (mixtures, npy_orders, narrow_formats, verdicts, causes, names, layouts, indices, memory, damaged, zip_tricks):
     part()
 if SANITIZED:
     skipped.add('more than 2^32 elements: not with sanitizers')
