@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 enum { TILE = ATTENTION_TILE };
 
 /* --- tensors ---------------------------------------------------------------------------------
@@ -128,31 +130,6 @@ static void plan_gradients(const struct case_id *id, const struct attention *a,
 /* --- launches --------------------------------------------------------------------------------
  */
 
-static uint32_t blocks(int64_t n, int64_t size)
-{
-    return (uint32_t)((n + size - 1) / size);
-}
-
-static void push_tensor(struct case_launch *l, int tensor)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = tensor};
-}
-
-static void push_i32(struct case_launch *l, int64_t i)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = i};
-}
-
-static void push_i64(struct case_launch *l, int64_t i)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I64, .i = i};
-}
-
-static void push_f32(struct case_launch *l, float f)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = f};
-}
-
 /* Without slopes: a null pointer. */
 static void push_slopes(struct case_launch *l, const struct attention *a)
 {
@@ -186,7 +163,7 @@ static struct case_launch *launch_add(struct case_plan *p, const struct attentio
 {
     struct case_launch *l = &p->launch[p->n_launch++];
     *l = (struct case_launch){
-        .grid = {blocks(x, TILE), blocks(y, TILE), (uint32_t)(a->batch * a->heads)},
+        .grid = {plan_blocks(x, TILE), plan_blocks(y, TILE), (uint32_t)(a->batch * a->heads)},
         .block = {TILE, TILE, 1}};
     snprintf(l->entry, sizeof l->entry, "%s_%s", name, dtype_info(a->dtype)->name);
     return l;
@@ -203,7 +180,7 @@ static void plan_steps(const struct attention *a, struct case_plan *p)
 
     l = launch_add(p, a, "softmax", 1, 1);
     snprintf(l->entry, sizeof l->entry, "softmax");
-    l->grid[0] = blocks(a->queries, 64);
+    l->grid[0] = plan_blocks(a->queries, 64);
     l->block[0] = 64;
     l->block[1] = 1;
     push_tensor(l, ATTENTION_S);
@@ -296,7 +273,7 @@ static void push_tensors(struct case_launch *l, int n, const int *tensor)
 
 static void launch_rows(struct case_launch *l, const struct attention *a)
 {
-    l->grid[0] = blocks(a->queries, 64);
+    l->grid[0] = plan_blocks(a->queries, 64);
     l->grid[1] = 1;
     l->block[0] = 64;
     l->block[1] = 1;
@@ -309,7 +286,7 @@ static void plan_keep(const struct case_id *id, const struct attention *a, struc
     struct case_launch *l = launch_add(p, a, "keep", 1, 1);
     snprintf(l->entry, sizeof l->entry, "%s_keep", id->variant->name);
     launch_rows(l, a);
-    l->grid[0] = blocks(count, (int64_t)16 * 64);
+    l->grid[0] = plan_blocks(count, (int64_t)16 * 64);
     l->grid[2] = 1;
     push_tensor(l, tensor);
     push_i64(l, count);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* The gradient of an embedding table. */
 
 enum { DTYPE, TOKENS, VOCAB, D, PADDING };
@@ -45,17 +47,6 @@ void embedding_decode(const struct case_id *id, struct embedding *ret_embedding)
 /* --- plan ------------------------------------------------------------------------------------
  */
 
-static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role,
-                       enum dtype d, int64_t rows, int64_t columns, enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor];
-    struct case_launch *l = &p->launch[0];
-    *t = (struct case_tensor){
-        .role = role, .dtype = d, .rank = columns ? 2 : 1, .dist = dist, .dim = {rows, columns}};
-    snprintf(t->name, sizeof t->name, "%s", name);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
-}
-
 static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
 {
     struct embedding m;
@@ -73,13 +64,14 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
     *l =
         (struct case_launch){.grid = {(uint32_t)((n + 255) / 256), 1, 1}, .block = {256, 1, 1}};
     snprintf(l->entry, sizeof l->entry, "%s_%s", id->variant->name, dtype_info(m.dtype)->name);
-    tensor_put(&p, "dy", TENSOR_IN, m.dtype, m.tokens, m.d, id->dist);
-    tensor_put(&p, "index", TENSOR_IN, DTYPE_I32, m.tokens, 0, DIST_ZERO);
-    tensor_put(&p, "grad", TENSOR_OUT, DTYPE_F32, m.vocab, m.d, DIST_ZERO);
+    plan_argument(&p, "dy", TENSOR_IN, m.dtype, m.tokens, m.d, id->dist);
+    plan_argument(&p, "index", TENSOR_IN, DTYPE_I32, m.tokens, 0, DIST_ZERO);
+    plan_argument(&p, "grad", TENSOR_OUT, DTYPE_F32, m.vocab, m.d, DIST_ZERO);
+    p.tensor[EMBEDDING_DY].axis = p.tensor[EMBEDDING_GRAD].axis = 0; /* over tokens */
     p.tensor[EMBEDDING_GRAD].zeroed = m.atomic;
     const int64_t numbers[4] = {m.tokens, m.d, m.vocab, m.padding};
     for (int i = 0; i < 4; i++)
-        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = numbers[i]};
+        push_i32(l, numbers[i]);
     *ret_plan = p;
     return ERR_OK;
 }

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* Quantization to 8-bit floats with scales per tensor, token or block. */
 
 enum { DTYPE, TO, GROUP, ROWS, D, WIDTH };
@@ -109,30 +111,18 @@ static enum err check(const struct case_id *id, const struct fp8 *f, struct erri
     return ERR_OK;
 }
 
-static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role,
-                       enum dtype d, int64_t rows, int64_t columns, enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor];
-    struct case_launch *l = &p->launch[0];
-    *t = (struct case_tensor){
-        .role = role, .dtype = d, .rank = columns ? 2 : 1, .dist = dist, .dim = {rows, columns}};
-    t->axis = t->rank - 1;
-    snprintf(t->name, sizeof t->name, "%s", name);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
-}
-
 static void plan_tensors(const struct fp8 *f, enum dist dist, struct case_plan *p)
 {
     if (f->back) {
-        tensor_put(p, "code", TENSOR_IN, f->to, f->rows, f->d, DIST_NORMAL);
-        tensor_put(p, "scale", TENSOR_IN, DTYPE_F32, fp8_groups(f), 0, DIST_POSITIVE);
-        tensor_put(p, "y", TENSOR_OUT, f->dtype, f->rows, f->d, DIST_ZERO);
+        plan_argument(p, "code", TENSOR_IN, f->to, f->rows, f->d, DIST_NORMAL);
+        plan_argument(p, "scale", TENSOR_IN, DTYPE_F32, fp8_groups(f), 0, DIST_POSITIVE);
+        plan_argument(p, "y", TENSOR_OUT, f->dtype, f->rows, f->d, DIST_ZERO);
         return;
     }
-    tensor_put(p, "x", TENSOR_IN, f->dtype, f->rows, f->d, dist);
-    tensor_put(p, "code", TENSOR_OUT, f->to, f->rows, f->d, DIST_ZERO);
+    plan_argument(p, "x", TENSOR_IN, f->dtype, f->rows, f->d, dist);
+    plan_argument(p, "code", TENSOR_OUT, f->to, f->rows, f->d, DIST_ZERO);
     if (!f->cast)
-        tensor_put(p, "scale", TENSOR_OUT, DTYPE_F32, fp8_groups(f), 0, DIST_ZERO);
+        plan_argument(p, "scale", TENSOR_OUT, DTYPE_F32, fp8_groups(f), 0, DIST_ZERO);
 }
 
 static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
@@ -151,7 +141,7 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
              dtype_info(f.dtype)->name, dtype_info(f.to)->name);
     plan_tensors(&f, id->dist, &p);
     for (int i = f.cast ? 2 : 0; i < (f.back || f.cast ? 3 : 2); i++)
-        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = numbers[i]};
+        push_i32(l, numbers[i]);
     *ret_plan = p;
     return ERR_OK;
 }

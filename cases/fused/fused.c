@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* One step of AdamW, or of LAMB (You et al., ICLR 2020), on one tensor, state and all in f32.
  */
 
@@ -63,28 +65,10 @@ void fused_decode(const struct case_id *id, struct fused *ret_fused)
                                 .mode = id->mode};
 }
 
-static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role, int64_t n,
-                       enum dist dist)
+static void plan_vector(struct case_plan *p, const char *name, enum tensor_role role, int64_t n,
+                        enum dist dist)
 {
-    struct case_tensor *t = &p->tensor[p->n_tensor++];
-    *t = (struct case_tensor){
-        .role = role, .dtype = DTYPE_F32, .rank = 1, .dim = {n}, .dist = dist};
-    snprintf(t->name, sizeof t->name, "%s", name);
-}
-
-static void push_tensor(struct case_launch *l, int which)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = which};
-}
-
-static void push_f32(struct case_launch *l, float f)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = f};
-}
-
-static void push_i32(struct case_launch *l, int64_t i)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = i};
+    plan_tensor(p, name, role, DTYPE_F32, 1, &n, dist);
 }
 
 static struct case_launch *launch(const struct case_id *id, struct case_plan *p,
@@ -129,15 +113,15 @@ static enum err fused_plan(const struct case_id *id, struct case_plan *ret_plan,
     memset(&p, 0, sizeof p);
     fused_decode(id, &s);
     enum dist state = id->dist == DIST_SUBNORMAL ? DIST_SUBNORMAL : DIST_NORMAL;
-    tensor_put(&p, "p", TENSOR_INOUT, s.n, DIST_NORMAL);
-    tensor_put(&p, "g", TENSOR_IN, s.n, id->dist);
-    tensor_put(&p, "m", TENSOR_INOUT, s.n, state);
-    tensor_put(&p, "v", TENSOR_INOUT, s.n, state);
-    tensor_put(&p, "u", TENSOR_OUT, s.n, id->dist);
+    plan_vector(&p, "p", TENSOR_INOUT, s.n, DIST_NORMAL);
+    plan_vector(&p, "g", TENSOR_IN, s.n, id->dist);
+    plan_vector(&p, "m", TENSOR_INOUT, s.n, state);
+    plan_vector(&p, "v", TENSOR_INOUT, s.n, state);
+    plan_vector(&p, "u", TENSOR_OUT, s.n, id->dist);
     plan_moments(id, &s, &p);
     if (s.lamb) {
-        tensor_put(&p, "part", TENSOR_OUT, 2 * fused_blocks(&s), id->dist);
-        tensor_put(&p, "norms", TENSOR_OUT, 2, id->dist);
+        plan_vector(&p, "part", TENSOR_OUT, 2 * fused_blocks(&s), id->dist);
+        plan_vector(&p, "norms", TENSOR_OUT, 2, id->dist);
         plan_norms(id, &s, &p);
     }
     struct case_launch *l = launch(id, &p, "apply", (s.n + 255) / 256);

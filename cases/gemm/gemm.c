@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* C = alpha op(A) op(B) + beta C, row-major. Products and sums are f32 (i8: i32). alpha is
  * always multiplied, so 0 * NaN is NaN; with beta = 0 the old C is never read, so it may hold
  * NaN. */
@@ -199,60 +201,30 @@ static void plan_tensors(const struct case_id *id, const struct gemm *g, struct 
 /* --- launches --------------------------------------------------------------------------------
  */
 
-static struct case_arg arg_tensor(int tensor)
-{
-    return (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = tensor};
-}
-
-static struct case_arg arg_i32(int64_t i)
-{
-    return (struct case_arg){.kind = CASE_ARG_I32, .i = i};
-}
-
-static struct case_arg arg_i64(int64_t i)
-{
-    return (struct case_arg){.kind = CASE_ARG_I64, .i = i};
-}
-
-static struct case_arg arg_f32(float f)
-{
-    return (struct case_arg){.kind = CASE_ARG_F32, .f = f};
-}
-
-static void launch_push(struct case_launch *l, struct case_arg a)
-{
-    l->arg[l->n_arg++] = a;
-}
-
-static uint32_t blocks(int64_t n, int64_t size)
-{
-    return (uint32_t)((n + size - 1) / size);
-}
-
 /* What all kernels begin with: operands, the tensor summed into, sizes and strides. */
 static struct case_launch launch_product(const struct case_id *id, const struct gemm *g,
                                          int into)
 {
     int tile = trait_of(id)->tile;
     struct case_launch l = {
-        .grid = {blocks(g->n, tile), blocks(g->m, tile), (uint32_t)(g->batch * g->split)},
+        .grid = {plan_blocks(g->n, tile), plan_blocks(g->m, tile), (uint32_t)(g->batch * g->split)},
         .block = {16, 16, 1}};
     if (g->sums == GEMM_MATRIX)
         l.block[0] = 32, l.block[1] = 1;
     snprintf(l.entry, sizeof l.entry, "%s_%s%s", id->variant->name, dtype_info(g->in)->name,
              g->acc == DTYPE_F16 ? "_f16" : "");
-    launch_push(&l, arg_tensor(GEMM_A));
-    launch_push(&l, arg_tensor(GEMM_B));
-    launch_push(&l, arg_tensor(into));
-    launch_push(&l, arg_i32(g->m));
-    launch_push(&l, arg_i32(g->n));
-    launch_push(&l, arg_i32(g->k));
-    launch_push(&l, arg_i64(g->ta ? 1 : g->k + g->pad));
-    launch_push(&l, arg_i64(g->ta ? g->m + g->pad : 1));
-    launch_push(&l, arg_i64(gemm_at_a(g, 1, 0, 0)));
-    launch_push(&l, arg_i64(g->tb ? 1 : g->n + g->pad));
-    launch_push(&l, arg_i64(g->tb ? g->k + g->pad : 1));
-    launch_push(&l, arg_i64(gemm_at_b(g, 1, 0, 0)));
+    push_tensor(&l, GEMM_A);
+    push_tensor(&l, GEMM_B);
+    push_tensor(&l, into);
+    push_i32(&l, g->m);
+    push_i32(&l, g->n);
+    push_i32(&l, g->k);
+    push_i64(&l, g->ta ? 1 : g->k + g->pad);
+    push_i64(&l, g->ta ? g->m + g->pad : 1);
+    push_i64(&l, gemm_at_a(g, 1, 0, 0));
+    push_i64(&l, g->tb ? 1 : g->n + g->pad);
+    push_i64(&l, g->tb ? g->k + g->pad : 1);
+    push_i64(&l, gemm_at_b(g, 1, 0, 0));
     return l;
 }
 
@@ -260,23 +232,23 @@ static void plan_plain(const struct case_id *id, const struct gemm *g, struct ca
 {
     struct case_launch *l = &p->launch[p->n_launch++];
     *l = launch_product(id, g, GEMM_C);
-    launch_push(l, arg_f32(g->alpha));
-    launch_push(l, arg_f32(g->beta));
+    push_f32(l, g->alpha);
+    push_f32(l, g->beta);
 }
 
 static struct case_launch launch_finish(const struct case_id *id, const struct gemm *g)
 {
     int64_t count = g->batch * g->m * g->n;
-    struct case_launch l = {.grid = {blocks(count, 256), 1, 1}, .block = {256, 1, 1}};
+    struct case_launch l = {.grid = {plan_blocks(count, 256), 1, 1}, .block = {256, 1, 1}};
     snprintf(l.entry, sizeof l.entry, "%s_finish_%s", id->variant->name,
              dtype_info(g->in)->name);
-    launch_push(&l, arg_tensor(GEMM_SUM));
-    launch_push(&l, arg_tensor(GEMM_C));
-    launch_push(&l, arg_i64(count));
+    push_tensor(&l, GEMM_SUM);
+    push_tensor(&l, GEMM_C);
+    push_i64(&l, count);
     if (g->sums == GEMM_NARROW)
-        launch_push(&l, arg_i32(g->split));
-    launch_push(&l, arg_f32(g->alpha));
-    launch_push(&l, arg_f32(g->beta));
+        push_i32(&l, g->split);
+    push_f32(&l, g->alpha);
+    push_f32(&l, g->beta);
     return l;
 }
 
@@ -295,10 +267,10 @@ static void plan_split(const struct case_id *id, const struct gemm *g, struct ca
 
     struct case_launch *l = &p->launch[p->n_launch++];
     *l = launch_product(id, g, plain ? GEMM_C : GEMM_SUM);
-    launch_push(l, arg_i32(g->split));
-    launch_push(l, arg_i32((g->k + g->split - 1) / g->split));
+    push_i32(l, g->split);
+    push_i32(l, (g->k + g->split - 1) / g->split);
     if (narrow)
-        launch_push(l, arg_i32(g->batch));
+        push_i32(l, g->batch);
     if (!plain)
         p->launch[p->n_launch++] = launch_finish(id, g);
 }

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* Each vendor's f32 functions, over ranges of their arguments. */
 
 enum { P_TABLE, P_N, P_LO, P_HI };
@@ -82,17 +84,6 @@ static enum err check(const struct case_id *id, struct errinfo *e)
     return ERR_OK;
 }
 
-static void add_tensor(struct case_plan *p, const char *name, enum tensor_role role, int64_t n,
-                       enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor];
-    struct case_launch *l = &p->launch[0];
-    *t = (struct case_tensor){
-        .role = role, .dtype = DTYPE_F32, .rank = 1, .dim = {n}, .dist = dist};
-    snprintf(t->name, sizeof t->name, "%s", name);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
-}
-
 static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
 {
     int64_t n = id->value[P_N].i;
@@ -102,11 +93,11 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
     *l =
         (struct case_launch){.grid = {(uint32_t)((n + 255) / 256), 1, 1}, .block = {256, 1, 1}};
     snprintf(l->entry, sizeof l->entry, "math_%s", id->variant->name);
-    add_tensor(&p, "x", TENSOR_IN, n, id->dist);
+    plan_argument(&p, "x", TENSOR_IN, DTYPE_F32, n, 0, id->dist);
     if (facts[math_function_of(id)].arguments == 2)
-        add_tensor(&p, "d", TENSOR_IN, n, id->dist);
-    add_tensor(&p, "y", TENSOR_OUT, n, DIST_ZERO);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = n};
+        plan_argument(&p, "d", TENSOR_IN, DTYPE_F32, n, 0, id->dist);
+    plan_argument(&p, "y", TENSOR_OUT, DTYPE_F32, n, 0, DIST_ZERO);
+    push_i32(l, n);
     *ret_plan = p;
     return ERR_OK;
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* RMS norm and layer norm of rows, with or without a residual that is added first. */
 
 enum { DTYPE, ROWS, D, EPS, ADD };
@@ -68,18 +70,6 @@ double norm_sum(enum dtype d, double x, double r)
     return dtype_value(d, dtype_round(d, (double)sum));
 }
 
-static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role,
-                       const struct norm *n, int rank, enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor++];
-    *t = (struct case_tensor){
-        .role = role, .dtype = n->dtype, .rank = rank, .dist = dist, .axis = rank - 1};
-    snprintf(t->name, sizeof t->name, "%s", name);
-    if (rank == 2)
-        t->dim[0] = n->rows;
-    t->dim[rank - 1] = n->d;
-}
-
 /* The residual must not hide what x is made for. */
 static enum dist dist_residual(enum dist d)
 {
@@ -88,24 +78,20 @@ static enum dist dist_residual(enum dist d)
 
 static void plan_tensors(const struct case_id *id, const struct norm *n, struct case_plan *p)
 {
-    tensor_put(p, "x", TENSOR_IN, n, 2, id->dist);
-    tensor_put(p, "w", TENSOR_IN, n, 1, DIST_NORMAL);
-    tensor_put(p, "y", TENSOR_OUT, n, 2, id->dist);
+    const int64_t rows[2] = {n->rows, n->d}, *one = &rows[1];
+    plan_tensor(p, "x", TENSOR_IN, n->dtype, 2, rows, id->dist);
+    plan_tensor(p, "w", TENSOR_IN, n->dtype, 1, one, DIST_NORMAL);
+    plan_tensor(p, "y", TENSOR_OUT, n->dtype, 2, rows, id->dist);
     if (n->kind == NORM_LAYER)
-        tensor_put(p, "b", TENSOR_IN, n, 1, DIST_NORMAL);
+        plan_tensor(p, "b", TENSOR_IN, n->dtype, 1, one, DIST_NORMAL);
     if (n->add) {
-        tensor_put(p, "r", TENSOR_IN, n, 2, dist_residual(id->dist));
-        tensor_put(p, "h", TENSOR_OUT, n, 2, id->dist);
+        plan_tensor(p, "r", TENSOR_IN, n->dtype, 2, rows, dist_residual(id->dist));
+        plan_tensor(p, "h", TENSOR_OUT, n->dtype, 2, rows, id->dist);
     }
 }
 
-static void push_tensor(struct case_launch *l, int tensor)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = tensor};
-}
-
 /* What a case lacks is not touched: any tensor may stand in its place. */
-static void plan_launch(const struct case_id *id, const struct norm *n, struct case_plan *p)
+static void plan_kernel(const struct case_id *id, const struct norm *n, struct case_plan *p)
 {
     struct case_launch *l = &p->launch[p->n_launch++];
     *l = (struct case_launch){.grid = {(uint32_t)n->rows, 1, 1}, .block = {256, 1, 1}};
@@ -116,9 +102,9 @@ static void plan_launch(const struct case_id *id, const struct norm *n, struct c
     push_tensor(l, NORM_Y);
     push_tensor(l, n->add ? norm_r(n) : NORM_X);
     push_tensor(l, n->add ? norm_h(n) : NORM_Y);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = n->d};
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = n->eps};
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = n->add};
+    push_i32(l, n->d);
+    push_f32(l, n->eps);
+    push_i32(l, n->add);
 }
 
 static enum err norm_plan(const struct case_id *id, struct case_plan *ret_plan,
@@ -135,7 +121,7 @@ static enum err norm_plan(const struct case_id *id, struct case_plan *ret_plan,
             "smaller",
             (long long)n.rows, (long long)n.d);
     plan_tensors(id, &n, &p);
-    plan_launch(id, &n, &p);
+    plan_kernel(id, &n, &p);
     *ret_plan = p;
     return ERR_OK;
 }

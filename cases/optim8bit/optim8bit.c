@@ -92,45 +92,6 @@ enum book_kind book_of(const struct case_id *id)
     return (enum book_kind)id->value[P_BOOK].i;
 }
 
-/* --- building a plan -------------------------------------------------------------------------
- */
-
-int plan_tensor(struct case_plan *p, const char *name, enum tensor_role role, enum dtype d,
-                int rank, const int64_t *dim, enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor];
-    *t = (struct case_tensor){
-        .role = role, .dtype = d, .rank = rank, .dist = dist, .axis = rank - 1};
-    snprintf(t->name, sizeof t->name, "%s", name);
-    memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
-    return p->n_tensor++;
-}
-
-struct case_launch *plan_launch(struct case_plan *p, const char *entry, int64_t blocks,
-                                int threads)
-{
-    struct case_launch *l = &p->launch[p->n_launch++];
-    *l = (struct case_launch){.grid = {(uint32_t)blocks, 1, 1},
-                              .block = {(uint32_t)threads, 1, 1}};
-    snprintf(l->entry, sizeof l->entry, "%s", entry);
-    return l;
-}
-
-void push_tensor(struct case_launch *l, int tensor)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = tensor};
-}
-
-void push_i32(struct case_launch *l, int64_t i)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = i};
-}
-
-void push_f32(struct case_launch *l, float f)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = f};
-}
-
 /* --- the family ------------------------------------------------------------------------------
  */
 

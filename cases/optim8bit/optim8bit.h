@@ -3,6 +3,7 @@
 #define GPUPARITY_CASES_OPTIM8BIT_OPTIM8BIT_H
 
 #include "../../harness/case.h"
+#include "../plan.h"
 #include "book.h"
 
 /* Private to the family:
@@ -73,18 +74,6 @@ const struct trait *trait_of(const struct case_id *id);
 
 enum dtype dtype_of(const struct case_id *id);
 enum book_kind book_of(const struct case_id *id);
-
-/* --- building a plan -------------------------------------------------------------------------
- */
-
-/* Adds a tensor; returns its place. */
-int plan_tensor(struct case_plan *p, const char *name, enum tensor_role role, enum dtype d,
-                int rank, const int64_t *dim, enum dist dist);
-struct case_launch *plan_launch(struct case_plan *p, const char *entry, int64_t blocks,
-                                int threads);
-void push_tensor(struct case_launch *l, int tensor);
-void push_i32(struct case_launch *l, int64_t i);
-void push_f32(struct case_launch *l, float f);
 
 /* --- judge.c ---------------------------------------------------------------------------------
  */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* Questions whose answers tell how a device computes. Most have no single right answer and are
  * not judged; what differs between two devices is named line by line. */
 
@@ -96,11 +98,6 @@ static struct case_tensor tensor(const char *name, enum tensor_role role, enum d
     return t;
 }
 
-static void push_tensor(struct case_launch *l, int which)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = which};
-}
-
 static void plan_scalar(const struct case_id *id, int64_t n, struct case_plan *p)
 {
     bool atomic = probe_unit_of(id) == PROBE_ATOMIC;
@@ -117,7 +114,7 @@ static void plan_scalar(const struct case_id *id, int64_t n, struct case_plan *p
     push_tensor(l, IN);
     push_tensor(l, OUT);
     push_tensor(l, AUX);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = n};
+    push_i32(l, n);
 }
 
 static int64_t padded(int64_t n)

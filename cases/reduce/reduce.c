@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* Sums of n terms in the orders that libraries use, and what is made of them. */
 
 enum { DTYPE, ROWS, N, OP, CARRY };
@@ -121,16 +123,6 @@ static void plan_tensors(const struct case_id *id, const struct reduce *r, struc
 /* --- launches --------------------------------------------------------------------------------
  */
 
-static void push_tensor(struct case_launch *l, int which)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = which};
-}
-
-static void push_number(struct case_launch *l, enum case_arg_kind kind, int64_t i)
-{
-    l->arg[l->n_arg++] = (struct case_arg){.kind = kind, .i = i};
-}
-
 static struct case_launch *launch(const struct case_id *id, const struct reduce *r,
                                   struct case_plan *p, const char *part, int64_t blocks,
                                   uint32_t threads)
@@ -144,10 +136,10 @@ static struct case_launch *launch(const struct case_id *id, const struct reduce 
 
 static void push_steps(struct case_launch *l, const struct reduce *r)
 {
-    push_number(l, CASE_ARG_I32, r->n);
-    push_number(l, CASE_ARG_I64, reduce_at(r, 1, 0));
-    push_number(l, CASE_ARG_I64, reduce_at(r, 0, 1));
-    push_number(l, CASE_ARG_I32, r->op);
+    push_i32(l, r->n);
+    push_i64(l, reduce_at(r, 1, 0));
+    push_i64(l, reduce_at(r, 0, 1));
+    push_i32(l, r->op);
 }
 
 static void plan_atomic(const struct case_id *id, const struct reduce *r, struct case_plan *p)
@@ -161,9 +153,9 @@ static void plan_atomic(const struct case_id *id, const struct reduce *r, struct
     l = launch(id, r, p, "_finish", (r->rows + 255) / 256, 256);
     push_tensor(l, REDUCE_SUMS);
     push_tensor(l, REDUCE_Y);
-    push_number(l, CASE_ARG_I32, r->rows);
-    push_number(l, CASE_ARG_I32, r->n);
-    push_number(l, CASE_ARG_I32, r->op);
+    push_i32(l, r->rows);
+    push_i32(l, r->n);
+    push_i32(l, r->op);
 }
 
 static void plan_sum(const struct case_id *id, const struct reduce *r, struct case_plan *p)
@@ -173,10 +165,10 @@ static void plan_sum(const struct case_id *id, const struct reduce *r, struct ca
     struct case_launch *l = launch(id, r, p, "", (r->rows + each - 1) / each, threads);
     push_tensor(l, REDUCE_X);
     push_tensor(l, REDUCE_Y);
-    push_number(l, CASE_ARG_I32, r->rows);
+    push_i32(l, r->rows);
     push_steps(l, r);
     if (reduce_is_all(r))
-        push_number(l, CASE_ARG_I32, r->hop);
+        push_i32(l, r->hop);
 }
 
 static void plan_spread(const struct case_id *id, const struct reduce *r, struct case_plan *p)
@@ -185,7 +177,7 @@ static void plan_spread(const struct case_id *id, const struct reduce *r, struct
     push_tensor(l, REDUCE_X);
     push_tensor(l, REDUCE_Y);
     push_tensor(l, REDUCE_VAR);
-    push_number(l, CASE_ARG_I32, r->n);
+    push_i32(l, r->n);
 }
 
 static enum err reduce_plan(const struct case_id *id, struct case_plan *ret_plan,

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* Rotary position embedding. */
 
 enum { DTYPE, TOKENS, HEADS, D, BASE, MOST };
@@ -73,28 +75,16 @@ static enum err check(const struct rope *r, struct errinfo *e)
     return ERR_OK;
 }
 
-static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role,
-                       enum dtype d, int rank, enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor];
-    struct case_launch *l = &p->launch[0];
-    *t = (struct case_tensor){
-        .role = role, .dtype = d, .rank = rank, .dist = dist, .axis = rank - 1};
-    snprintf(t->name, sizeof t->name, "%s", name);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
-}
-
 static void plan_tensors(const struct rope *r, enum dist dist, struct case_plan *p)
 {
     const int64_t dim[3] = {r->tokens, r->heads, r->d};
-    tensor_put(p, "x", TENSOR_IN, r->dtype, 3, dist);
-    tensor_put(p, "position", TENSOR_IN, DTYPE_I32, 1, DIST_ZERO);
-    tensor_put(p, "frequency", TENSOR_IN, DTYPE_F32, 1, DIST_ZERO);
-    tensor_put(p, "y", TENSOR_OUT, r->dtype, 3, DIST_ZERO);
-    memcpy(p->tensor[ROPE_X].dim, dim, sizeof dim);
-    memcpy(p->tensor[ROPE_Y].dim, dim, sizeof dim);
-    p->tensor[ROPE_POSITION].dim[0] = r->tokens;
-    p->tensor[ROPE_FREQUENCY].dim[0] = r->d / 2;
+    const int64_t half = r->d / 2;
+    plan_tensor(p, "x", TENSOR_IN, r->dtype, 3, dim, dist);
+    plan_tensor(p, "position", TENSOR_IN, DTYPE_I32, 1, &r->tokens, DIST_ZERO);
+    plan_tensor(p, "frequency", TENSOR_IN, DTYPE_F32, 1, &half, DIST_ZERO);
+    plan_tensor(p, "y", TENSOR_OUT, r->dtype, 3, dim, DIST_ZERO);
+    for (int i = 0; i < p->n_tensor; i++)
+        push_tensor(&p->launch[0], i);
 }
 
 static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
@@ -113,7 +103,7 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
     snprintf(l->entry, sizeof l->entry, "%s_%s", id->variant->name, dtype_info(r.dtype)->name);
     plan_tensors(&r, id->dist, &p);
     for (int i = 0; i < 3; i++)
-        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = numbers[i]};
+        push_i32(l, numbers[i]);
     *ret_plan = p;
     return ERR_OK;
 }

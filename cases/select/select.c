@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* The largest elements of rows. Every result is defined to the bit:
  *
  *   order   NaN before +Inf before ... -Inf
@@ -75,17 +77,6 @@ static enum err check(const struct case_id *id, const struct select *s, struct e
     return ERR_OK;
 }
 
-static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role,
-                       enum dtype d, int64_t rows, int64_t columns, enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor];
-    struct case_launch *l = &p->launch[0];
-    *t = (struct case_tensor){
-        .role = role, .dtype = d, .rank = 2, .dist = dist, .dim = {rows, columns}, .axis = 1};
-    snprintf(t->name, sizeof t->name, "%s", name);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
-}
-
 static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e)
 {
     struct select s;
@@ -97,13 +88,13 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
     p.n_launch = 1;
     *l = (struct case_launch){.grid = {(uint32_t)s.rows, 1, 1}, .block = {256, 1, 1}};
     snprintf(l->entry, sizeof l->entry, "%s_%s", id->variant->name, dtype_info(s.dtype)->name);
-    tensor_put(&p, "x", TENSOR_IN, s.dtype, s.rows, s.d, id->dist);
+    plan_argument(&p, "x", TENSOR_IN, s.dtype, s.rows, s.d, id->dist);
     if (!s.one)
-        tensor_put(&p, "value", TENSOR_OUT, s.dtype, s.rows, s.k, DIST_ZERO);
-    tensor_put(&p, "index", TENSOR_OUT, DTYPE_I32, s.rows, s.k, DIST_ZERO);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = s.d};
+        plan_argument(&p, "value", TENSOR_OUT, s.dtype, s.rows, s.k, DIST_ZERO);
+    plan_argument(&p, "index", TENSOR_OUT, DTYPE_I32, s.rows, s.k, DIST_ZERO);
+    push_i32(l, s.d);
     if (!s.one)
-        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = s.k};
+        push_i32(l, s.k);
     *ret_plan = p;
     return ERR_OK;
 }

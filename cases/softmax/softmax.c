@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../plan.h"
+
 /* Softmax and log-softmax of rows, and cross-entropy. */
 
 enum { DTYPE, ROWS, D, SMOOTH };
@@ -46,18 +48,6 @@ void softmax_decode(const struct case_id *id, struct softmax *ret_softmax)
                                     .mode = id->mode};
 }
 
-static void tensor_put(struct case_plan *p, const char *name, enum tensor_role role,
-                       enum dtype d, int64_t rows, int64_t columns, enum dist dist)
-{
-    struct case_tensor *t = &p->tensor[p->n_tensor];
-    struct case_launch *l = &p->launch[0];
-    *t = (struct case_tensor){
-        .role = role, .dtype = d, .rank = columns ? 2 : 1, .dist = dist, .dim = {rows, columns}};
-    t->axis = t->rank - 1;
-    snprintf(t->name, sizeof t->name, "%s", name);
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_TENSOR, .tensor = p->n_tensor++};
-}
-
 static enum err check(const struct case_id *id, const struct softmax *s, struct errinfo *e)
 {
     if (s->kind != SOFTMAX_CROSS && fabs(id->value[SMOOTH].r - 0.1) > 1e-12)
@@ -82,17 +72,17 @@ static enum err softmax_plan(const struct case_id *id, struct case_plan *ret_pla
     p.n_launch = 1;
     *l = (struct case_launch){.grid = {(uint32_t)s.rows, 1, 1}, .block = {256, 1, 1}};
     snprintf(l->entry, sizeof l->entry, "%s_%s", id->variant->name, dtype_info(s.dtype)->name);
-    tensor_put(&p, "x", TENSOR_IN, s.dtype, s.rows, s.d, id->dist);
+    plan_argument(&p, "x", TENSOR_IN, s.dtype, s.rows, s.d, id->dist);
     if (s.kind == SOFTMAX_CROSS) {
-        tensor_put(&p, "target", TENSOR_IN, DTYPE_I32, s.rows, 0, DIST_ZERO);
-        tensor_put(&p, "loss", TENSOR_OUT, DTYPE_F32, s.rows, 0, DIST_ZERO);
+        plan_argument(&p, "target", TENSOR_IN, DTYPE_I32, s.rows, 0, DIST_ZERO);
+        plan_argument(&p, "loss", TENSOR_OUT, DTYPE_F32, s.rows, 0, DIST_ZERO);
     } else {
-        tensor_put(&p, "y", TENSOR_OUT, s.dtype, s.rows, s.d, DIST_ZERO);
+        plan_argument(&p, "y", TENSOR_OUT, s.dtype, s.rows, s.d, DIST_ZERO);
     }
-    l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_I32, .i = s.d};
+    push_i32(l, s.d);
     if (s.kind == SOFTMAX_CROSS) {
-        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = s.keep};
-        l->arg[l->n_arg++] = (struct case_arg){.kind = CASE_ARG_F32, .f = s.share};
+        push_f32(l, s.keep);
+        push_f32(l, s.share);
     }
     *ret_plan = p;
     return ERR_OK;
