@@ -18,6 +18,10 @@
  *   variant  one implementation of it as a kernel: naive, tiled
  *   case     family/variant plus a value for every parameter; its printed id is all there is to it */
 
+/* Outputs are judged in windows of this many elements, so that memory does not grow with them;
+ * those of one window at most are looked at as a whole. A choice: about 50 MB. */
+enum { CASE_WINDOW = 1 << 18, ORACLE_NOTES = 16 };
+
 enum { CASE_PARAM_MAX = 24, CASE_TENSOR_MAX = 12, CASE_LAUNCH_MAX = 16, CASE_ARG_MAX = 48 };
 
 /* --- parameters ------------------------------------------------------------------------------ */
@@ -88,6 +92,9 @@ struct case_tensor {
     bool drifts;    /* from step to step, by quantization: from the second on oracle.drop is how far
                        the element is from a run without it */
     bool reference; /* OUT that is the wide answer to another one: recorded, not judged itself */
+    bool open;      /* OUT without a reference */
+    bool whole;     /* made at once, not in spans: an input, or an OUT's reference, all of whose
+                       elements come from one walk */
     const struct case_limit *limit; /* OUT without a reference: how far apart two sides may be */
 };
 
@@ -134,10 +141,34 @@ struct case_plan {
 struct oracle {
     int64_t count;
     double *value, *tail, *error, *bound, *drop, *scale; /* owned, `count` each */
+    bool reserved; /* the columns are address space */
+
+    /* A family's notes: what it found out from all inputs, or on its way to element `noted`, for
+     * the next call on the same oracle. Zero at first. */
+    int64_t noted;
+    double note[ORACLE_NOTES];
 };
 
+/* All zero. More than CASE_WINDOW elements are address space only, which takes memory where
+ * something is written; oracle_drop gives that of from <= i < to back, and makes these zero (and
+ * what shares a page with them). ERR_NOMEM. */
 enum err oracle_init(struct oracle *o, int64_t count, struct errinfo *e);
+void oracle_drop(struct oracle *o, int64_t from, int64_t to);
 void oracle_release(struct oracle *o); /* accepts a zeroed struct */
+
+/* Elements from <= i < to of a tensor. */
+struct case_span {
+    int64_t from, to;
+};
+
+/* Of row `row` of `width` elements, the columns in the span; may be none. */
+static inline struct case_span case_row(struct case_span span, int64_t row, int64_t width)
+{
+    struct case_span in = {span.from - row * width, span.to - row * width};
+    in.from = in.from > 0 ? in.from : 0;
+    in.to = in.to < width ? in.to : width;
+    return in;
+}
 
 /* --- a case as an experiment on the order of its sum ------------------------------------------ */
 
@@ -173,6 +204,7 @@ struct case_model {
     const char *name;  /* "TF32 inputs, truncated" */
     enum cause cause;  /* what it means when this model fits */
     bool right;        /* a way of computing that the declared precision allows */
+    bool far;          /* looks at more inputs than family.needs says */
 };
 
 /* One thing that a case's output says about the device, for families whose outputs are answers. */
@@ -197,13 +229,15 @@ struct family {
      * would be valid. */
     enum err (*plan)(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e);
 
-    /* Computes the reference of output tensor `which` (index into plan->tensor) from the input
-     * bits: `input[i]` belongs to plan->tensor[i], NULL for OUT; for an OUT that is `reference`,
-     * what the device made of it. An output that has no reference leaves `ret_oracle` zeroed. `threads` >= 1. The result does
-     * not depend on `threads`. `ret_oracle` is initialised by the callee. */
+    /* Computes the reference of output tensor `which` (index into plan->tensor), elements `span`,
+     * from the input bits: `input[i]` belongs to plan->tensor[i], NULL for OUT; for an OUT that is
+     * `reference`, what the device made of it. `o` is for all elements; those of the span are zero;
+     * others may be written too, and mean nothing. `threads` >= 1. The result depends neither on `threads` nor on
+     * how an output is cut into spans. Not called for an output that is `open`; for one that is
+     * `whole` with all of it. */
     enum err (*oracle)(const struct case_id *id, const struct case_plan *plan,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e);
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e);
 
     /* Optional: candidates for output `which`, ending with a NULL name, and their results at the
      * `n` elements of `index`. A model that does not apply to this case (TF32 of an integer)
@@ -213,12 +247,19 @@ struct family {
                   const struct tensor *const *input, int which, int model, int64_t n,
                   const int64_t *index, uint64_t *ret_bits);
 
+    /* Optional: of input `i`, the elements that the reference and the models of elements `span` of
+     * output `which` look at, so that inputs need not be there whole. False: any. Not asked of
+     * inputs that are `whole` or have at most CASE_WINDOW elements. */
+    bool (*needs)(const struct case_id *id, const struct case_plan *plan, int which, int i,
+                  struct case_span span, struct case_span *ret_need);
+
     /* Optional: makes input `i` where a distribution cannot (a code book, an optimizer's state
-     * on its way): writes every element of `t`, which has its shape and is zero-filled, and
-     * returns true; false leaves it to the plan's distribution. As case_input says, a function of
+     * on its way): writes the elements `span` of `t` at least, which has its shape and is zero
+     * there, and returns true; false leaves it to the plan's distribution. The span is all of
+     * an input that is `whole` or has at most CASE_WINDOW elements. As case_input says, a function of
      * seed, dist and shape; never of variant or mode. */
     bool (*fill)(const struct case_id *id, const struct case_plan *plan, int i,
-                 struct tensor *t);
+                 struct case_span span, struct tensor *t);
 
     /* Optional: what the plan's first output says; at most `room` readings, the same questions in
      * the same order whatever the answers. Returns how many. */
@@ -246,6 +287,30 @@ int family_param_find(const struct family *f, const char *name);
  * of (seed, family, tensor name, dist, format, shape); the variant and the mode do not matter. */
 enum err case_input(const struct case_id *id, const struct case_plan *plan, int i,
                     struct tensor *ret_tensor, struct errinfo *e);
+
+/* The reference of all of output `which`, initialised here; zeroed for one that is open. */
+enum err case_oracle(const struct case_id *id, const struct case_plan *plan,
+                     const struct tensor *const *input, int which, int threads,
+                     struct oracle *ret_oracle, struct errinfo *e);
+
+/* The number of elements of a tensor of a plan. */
+int64_t case_tensor_count(const struct case_tensor *t);
+
+/* Elements `span` of input i into their places of `t`, which has its shape and is zero there. With
+ * case_needs in spans; anything else is made whole. */
+void case_input_part(const struct case_id *id, const struct case_plan *plan, int i,
+                     struct case_span span, struct tensor *t);
+
+/* family.needs, and all elements where that does not say. */
+struct case_span case_needs(const struct case_id *id, const struct case_plan *plan, int which,
+                            int i, struct case_span span);
+
+/* Of a matrix of rows of `width` elements, those that belong to the rows of `of` elements in which
+ * the span lies. */
+static inline struct case_span case_rows(struct case_span span, int64_t of, int64_t width)
+{
+    return (struct case_span){span.from / of * width, ((span.to - 1) / of + 1) * width};
+}
 
 /* XXH3-128 over the digests of all inputs, in plan order; 33 bytes. */
 enum err case_input_digest(const struct case_id *id, const struct case_plan *plan, char *ret_hex,

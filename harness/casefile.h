@@ -224,8 +224,8 @@ enum dtype casefile_dtype_of(const struct casefile_dtype *d, const struct case_i
 /* struct family's functions. */
 enum err casefile_plan(const struct case_id *id, struct case_plan *ret_plan, struct errinfo *e);
 enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
-                         const struct tensor *const *input, int which, int threads,
-                         struct oracle *ret_oracle, struct errinfo *e);
+                         const struct tensor *const *input, int which, struct case_span span,
+                         int threads, struct oracle *o, struct errinfo *e);
 bool casefile_model(const struct case_id *id, const struct case_plan *plan,
                     const struct tensor *const *input, int which, int model, int64_t n,
                     const int64_t *index, uint64_t *ret_bits);
@@ -243,11 +243,16 @@ void casefile_formula_at(const struct case_tensor *t, const struct expr *formula
 /* The case that `like` names and its plan, inputs, answers. */
 enum err casefile_like_plan(const struct case_id *id, struct case_id *ret_like,
                             struct case_plan *ret_plan, struct errinfo *e);
-bool casefile_like_fill(const struct case_id *id, int i, struct tensor *t);
+bool casefile_like_fill(const struct case_id *id, int i, struct case_span span,
+                        struct tensor *t);
 enum err casefile_like_oracle(const struct case_id *id, const struct tensor *const *input,
-                              int which, int threads, struct oracle *ret_oracle,
+                              int which, struct case_span span, int threads, struct oracle *o,
                               struct errinfo *e);
+bool casefile_needs(const struct case_id *id, const struct case_plan *plan, int which, int i,
+                    struct case_span span, struct case_span *ret_need);
+bool casefile_like_needs(const struct case_id *id, int which, int i, struct case_span span,
+                         struct case_span *ret_need);
 bool casefile_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                   struct tensor *t);
+                  struct case_span span, struct tensor *t);
 
 #endif

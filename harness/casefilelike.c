@@ -107,22 +107,30 @@ enum err casefile_read_like(struct casefile *f, struct errinfo *e)
 }
 
 /* The built-in case's own inputs. */
-bool casefile_like_fill(const struct case_id *id, int i, struct tensor *t)
+bool casefile_like_fill(const struct case_id *id, int i, struct case_span span, struct tensor *t)
 {
     struct case_id like;
-    struct tensor made = {0};
     struct case_plan *p = calloc(1, sizeof *p);
-    bool good =
-        p && !casefile_like_plan(id, &like, p, NULL) && !case_input(&like, p, i, &made, NULL);
+    bool good = p && !casefile_like_plan(id, &like, p, NULL);
     if (good)
-        memcpy(t->data, made.data, tensor_bytes(t));
-    tensor_release(&made);
+        case_input_part(&like, p, i, span, t);
+    free(p);
+    return good;
+}
+
+bool casefile_like_needs(const struct case_id *id, int which, int i, struct case_span span,
+                         struct case_span *ret_need)
+{
+    struct case_id like;
+    struct case_plan *p = calloc(1, sizeof *p);
+    bool good = p && !casefile_like_plan(id, &like, p, NULL) && like.family->needs &&
+                like.family->needs(&like, p, which, i, span, ret_need);
     free(p);
     return good;
 }
 
 enum err casefile_like_oracle(const struct case_id *id, const struct tensor *const *input,
-                              int which, int threads, struct oracle *ret_oracle,
+                              int which, struct case_span span, int threads, struct oracle *o,
                               struct errinfo *e)
 {
     struct case_id like;
@@ -131,7 +139,7 @@ enum err casefile_like_oracle(const struct case_id *id, const struct tensor *con
         return err_set(e, ERR_NOMEM, "out of memory");
     enum err err = casefile_like_plan(id, &like, p, e);
     if (!err)
-        err = like.family->oracle(&like, p, input, which, threads, ret_oracle, e);
+        err = like.family->oracle(&like, p, input, which, span, threads, o, e);
     free(p);
     return err;
 }

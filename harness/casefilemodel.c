@@ -8,10 +8,10 @@
 /* Candidates of how a case file's formula is really computed: exprway.def. */
 
 /* Names as the rows have them, which may be left out. */
-#define WAY(words, cause, right, ...) {words, CAUSE_##cause, right},
+#define WAY(words, cause, right, ...) {words, CAUSE_##cause, right, false},
 const struct case_model casefile_models[] = {
 #include "exprway.def"
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 #undef WAY
 

@@ -15,8 +15,8 @@
  * one: what rounding every operation can do (expr.h), and the rounding to the output's format
  * where that is narrower than what the kernel computes in.
  *
- * `drop`, the smallest fault that the case wants to catch, is the value of the element before in
- * the place of this one: kernels go wrong in where they read and write. */
+ * `drop`, the smallest fault that the case wants to catch, is the value of the element before (of
+ * the first one: after) in the place of this one: kernels go wrong in where they read and write. */
 
 enum { CHUNK = 256 };
 
@@ -35,6 +35,7 @@ struct oracle_job {
     enum dtype dtype; /* of the output */
     bool rounds;      /* storing the result rounds it once more */
     const struct tensor *answer;
+    struct case_span span;
     struct oracle *o;
     atomic_bool failed;
 };
@@ -119,7 +120,8 @@ static void answer_element(const struct oracle_job *j, int64_t i)
 static void chunk_do(void *context, int64_t chunk)
 {
     struct oracle_job *j = context;
-    int64_t from = chunk * CHUNK, to = from + CHUNK < j->o->count ? from + CHUNK : j->o->count;
+    int64_t from = j->span.from + chunk * CHUNK;
+    int64_t to = from + CHUNK < j->span.to ? from + CHUNK : j->span.to;
     struct expr_env v = {.value = j->param, .tensor = j->input};
     memcpy(v.range, j->range, sizeof v.range);
     if (!j->answer && expr_env_init(&v, &j->c->formula, NULL)) {
@@ -134,10 +136,10 @@ static void chunk_do(void *context, int64_t chunk)
     expr_env_release(&v);
 }
 
-static void drops_make(struct oracle *o)
+static void drops_make(struct oracle *o, struct case_span span)
 {
-    for (int64_t i = 0; i < o->count; i++) {
-        double other = o->count > 1 ? o->value[i ? i - 1 : o->count - 1] : 0;
+    for (int64_t i = span.from; i < span.to; i++) {
+        double other = i ? o->value[i - 1] : o->count > 1 ? o->value[1] : 0;
         double drop = fabs(o->value[i] - other);
         o->drop[i] = isfinite(drop) ? drop : 0;
     }
@@ -192,61 +194,81 @@ static enum err formula_check(const struct casefile *f, struct oracle_job *j, in
     return err ? err_context(e, err, "%.200s: the formula of %s", f->path, j->t->name) : ERR_OK;
 }
 
-static enum err answer_make(const struct oracle_job *j, const struct case_tensor *t,
-                            struct tensor *ret_tensor, struct errinfo *e)
+/* The first element's drop is made of a neighbour. */
+static struct case_span with_neighbour(struct case_span span, int64_t count)
+{
+    return (struct case_span){span.from ? span.from - 1 : 0,
+                              span.to == 1 && count > 1 ? 2 : span.to};
+}
+
+static enum err answer_make(const struct oracle_job *j, struct tensor *ret_tensor,
+                            struct errinfo *e)
 {
     const struct casefile_data *d = &j->c->answer_data;
-    TRY(tensor_init(ret_tensor, d->described ? d->dtype : t->dtype, t->rank, t->dim, e));
-    memcpy(ret_tensor->data, (const char *)d->bytes + d->start, tensor_bytes(ret_tensor));
+    enum dtype dtype = d->described ? d->dtype : j->t->dtype;
+    size_t width = (size_t)dtype_info(dtype)->bytes, at = (size_t)j->span.from * width;
+    TRY(tensor_reserve(ret_tensor, dtype, j->t->rank, j->t->dim, e));
+    memcpy((char *)ret_tensor->data + at, (const char *)d->bytes + d->start + at,
+           (size_t)(j->span.to - j->span.from) * width);
     return ERR_OK;
 }
 
-static enum err oracle_run(struct oracle_job *j, int64_t count, int threads,
-                           struct oracle *ret_oracle, struct errinfo *e)
+static enum err oracle_run(struct oracle_job *j, struct case_span span, int threads,
+                           struct errinfo *e)
 {
-    TRY(oracle_init(ret_oracle, count, e));
-    j->o = ret_oracle;
-    tasks_run(threads, (count + CHUNK - 1) / CHUNK, chunk_do, j);
+    tasks_run(threads, (j->span.to - j->span.from + CHUNK - 1) / CHUNK, chunk_do, j);
     if (j->failed)
         return err_set(e, ERR_NOMEM, "out of memory");
-    drops_make(ret_oracle);
+    drops_make(j->o, span);
     return ERR_OK;
+}
+
+/* A tensor that stands in the formula without indices, or is the answer, is looked at element by
+ * element. */
+bool casefile_needs(const struct case_id *id, const struct case_plan *plan, int which, int i,
+                    struct case_span span, struct case_span *ret_need)
+{
+    const struct casefile *f = id->family->file;
+    const struct casefile_tensor *c = &f->tensor[which];
+    int64_t count = case_tensor_count(&plan->tensor[which]);
+    if (f->like)
+        return casefile_like_needs(id, which, i, span, ret_need);
+    *ret_need = with_neighbour(span, count);
+    if (case_tensor_count(&plan->tensor[i]) != count)
+        return false;
+    return c->answer == i || (c->formula.count && !expr_uses_places(&c->formula, i));
 }
 
 enum err casefile_oracle(const struct case_id *id, const struct case_plan *plan,
-                         const struct tensor *const *input, int which, int threads,
-                         struct oracle *ret_oracle, struct errinfo *e)
+                         const struct tensor *const *input, int which, struct case_span span,
+                         int threads, struct oracle *o, struct errinfo *e)
 {
     const struct casefile *f = id->family->file;
     const struct casefile_tensor *c = &f->tensor[which];
     const struct case_tensor *t = &plan->tensor[which];
-    struct oracle_job j = {.plan = plan, .c = c, .input = input, .t = t};
+    struct oracle_job j = {.plan = plan, .c = c, .input = input, .t = t, .o = o};
     struct tensor read = {0};
-    int64_t count = 1;
-    memset(ret_oracle, 0, sizeof *ret_oracle);
+    int64_t count = o->count;
     if (f->like)
-        return casefile_like_oracle(id, input, which, threads, ret_oracle, e);
-    for (int k = 0; k < t->rank; k++)
-        count *= t->dim[k];
+        return casefile_like_oracle(id, input, which, span, threads, o, e);
     params_take(f, id, j.param);
     enum dtype compute = casefile_compute(f, t->dtype);
     j.rules = rules_make(f, compute, &id->mode);
+    j.span = with_neighbour(span, count);
     j.dtype = t->dtype;
     j.rounds = t->dtype != compute;
     if (c->answer >= 0)
         j.answer = input[c->answer];
     else if (c->formula.count)
         TRY(formula_check(f, &j, count, e));
-    else if (!c->answer_data.path)
-        return ERR_OK;
     if (c->answer_data.path) {
-        TRY(answer_make(&j, t, &read, e));
+        TRY(answer_make(&j, &read, e));
         j.answer = &read;
     }
     if (j.answer && j.answer->count != count)
         return err_set(e, ERR_USAGE, "%.200s: the reference of %s has %lld elements, not %lld",
                        f->path, t->name, (long long)j.answer->count, (long long)count);
-    enum err err = oracle_run(&j, count, threads, ret_oracle, e);
+    enum err err = oracle_run(&j, span, threads, e);
     tensor_release(&read);
     return err;
 }

@@ -78,6 +78,7 @@ static enum err tensor_plan(const struct maker *m, int i, struct case_tensor *t,
     snprintf(t->name, sizeof t->name, "%s", c->node->key);
     t->role = c->role;
     t->reference = c->reference;
+    t->open = c->role != TENSOR_IN && c->answer < 0 && !c->formula.count && !c->answer_data.path;
     t->dtype = casefile_dtype_of(&c->dtype, m->id);
     t->rank = c->rank;
     t->dist = c->dist_given ? c->dist : m->id->dist;
@@ -234,14 +235,16 @@ enum err casefile_plan(const struct case_id *id, struct case_plan *ret_plan, str
 }
 
 bool casefile_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                   struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
     const struct casefile_data *d = &id->family->file->tensor[i].data;
     (void)plan;
     if (id->family->file->like)
-        return casefile_like_fill(id, i, t);
+        return casefile_like_fill(id, i, span, t);
     if (!d->path)
         return false;
-    memcpy(t->data, (const char *)d->bytes + d->start, tensor_bytes(t));
+    size_t width = (size_t)dtype_info(t->dtype)->bytes, at = (size_t)span.from * width;
+    memcpy((char *)t->data + at, (const char *)d->bytes + d->start + at,
+           (size_t)(span.to - span.from) * width);
     return true;
 }

@@ -204,6 +204,7 @@ static enum err names_read(struct casefile *f, struct errinfo *e)
                               .oracle = casefile_oracle,
                               .models = casefile_models,
                               .model = casefile_model,
+                              .needs = casefile_needs,
                               .fill = casefile_fill};
     return ERR_OK;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "charts.h"
 
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,112 +8,30 @@
 #include "reference.h"
 #include "ulp.h"
 
-/* Half binades of |error| in ULP from 2^BIN_LOW; the first bin takes what is below, 0 too. */
-enum { BINS = 160, BIN_LOW = -30 };
+struct sums {
+    double off[3], size;
+};
 
-struct view {
+struct charting {
     const struct tensor *side[2]; /* [1] NULL: one-sided */
     const struct oracle *o;
+    struct tensor shape;
     enum dtype dtype;
     int64_t count;
+    bool sequence;
+    struct charts c;
+    struct binades *binades; /* owned; NULL: codes have no magnitude */
+    int64_t cell[CHARTS_ROWS][CHARTS_COLUMNS], differ[CHARTS_ROWS][CHARTS_COLUMNS];
+    int64_t stride; /* elements of a point of the sequence; 0: none */
+    struct sums step[CHARTS_STEPS];
+    int64_t *moves; /* owned: codes x codes; NULL: no codes */
 };
-
-/* --- error against magnitude -----------------------------------------------------------------
- */
-
-struct bands {
-    int64_t bin[2][CHARTS_BANDS][BINS];
-};
-
-static bool has_magnitude(const struct oracle *o, int64_t i)
-{
-    return isfinite(o->value[i]) && o->value[i] != 0;
-}
-
-static bool bands_range(const struct view *v, struct charts *c)
-{
-    int low = INT_MAX, high = INT_MIN;
-    for (int64_t i = 0; i < v->count; i++) {
-        if (!has_magnitude(v->o, i))
-            continue;
-        int e = ilogb(v->o->value[i]);
-        low = e < low ? e : low;
-        high = e > high ? e : high;
-    }
-    if (low > high)
-        return false;
-    c->width = (high - low) / CHARTS_BANDS + 1;
-    c->exponent = low;
-    c->n_band = (high - low) / c->width + 1;
-    return true;
-}
-
-static int bin_of(double error)
-{
-    if (!(error > 0))
-        return 0;
-    double bin = 2 * (log2(error) - BIN_LOW);
-    return bin < 1 ? 0 : bin > BINS - 1 ? BINS - 1 : (int)bin;
-}
-
-static double bin_middle(int bin)
-{
-    return bin ? exp2(0.5 * bin + 0.25 + BIN_LOW) : 0;
-}
-
-static void band_add(const struct view *v, struct charts *c, struct bands *n, int band,
-                     int64_t i)
-{
-    const struct oracle *o = v->o;
-    double bound = o->bound[i] / ulp_size(v->dtype, o->value[i]);
-    if (bound < INFINITY)
-        c->bound[band] = fmax(c->bound[band], bound);
-    for (int s = 0; s < 2 && v->side[s]; s++) {
-        uint64_t bits = tensor_bits(v->side[s], i);
-        if (!dtype_is_finite(v->dtype, bits))
-            continue;
-        double error = fabs(ulp_error(v->dtype, bits, o->value[i], o->tail[i]));
-        struct charts_band *b = &c->band[s][band];
-        b->count++;
-        b->worst = fmax(b->worst, error);
-        n->bin[s][band][bin_of(error)]++;
-    }
-}
-
-static double band_median(const int64_t *bin, const struct charts_band *b)
-{
-    int64_t below = 0;
-    for (int i = 0; i < BINS; i++) {
-        below += bin[i];
-        if (2 * below >= b->count)
-            return fmin(bin_middle(i), b->worst);
-    }
-    return b->worst;
-}
-
-static enum err bands_make(const struct view *v, struct charts *c, struct errinfo *e)
-{
-    if (!bands_range(v, c))
-        return ERR_OK;
-    struct bands *n = calloc(1, sizeof *n);
-    if (!n)
-        return err_set(e, ERR_NOMEM, "no memory for the plots");
-    for (int64_t i = 0; i < v->count; i++)
-        if (has_magnitude(v->o, i))
-            band_add(v, c, n, (ilogb(v->o->value[i]) - c->exponent) / c->width, i);
-    for (int s = 0; s < 2; s++)
-        for (int k = 0; k < c->n_band; k++)
-            if (c->band[s][k].count)
-                c->band[s][k].median = band_median(n->bin[s][k], &c->band[s][k]);
-    free(n);
-    return ERR_OK;
-}
 
 /* --- where -----------------------------------------------------------------------------------
  */
 
 /* |error| / bound; -1: not judged. */
-static double used_of(const struct view *v, const struct reference *r, uint64_t bits)
+static double used_of(const struct charting *v, const struct reference *r, uint64_t bits)
 {
     switch (reference_judge(r, v->dtype, bits)) {
     case JUDGEMENT_NAN_WRONG:
@@ -150,8 +67,9 @@ static void map_shape(const struct tensor *t, struct charts *c)
     c->rows = (int)((c->lines + c->row_step - 1) / c->row_step);
 }
 
-static void place_use(const struct view *v, struct charts *c, int row, int column, int64_t i)
+static void place_use(struct charting *v, int row, int column, int64_t i)
 {
+    struct charts *c = &v->c;
     const struct oracle *o = v->o;
     struct reference r = reference_make(v->dtype, o->value[i], o->tail[i], o->bound[i]);
     for (int s = 0; s < 2 && v->side[s]; s++) {
@@ -160,37 +78,39 @@ static void place_use(const struct view *v, struct charts *c, int row, int colum
     }
 }
 
-static void map_make(const struct view *v, struct charts *c)
+static void map_begin(struct charting *k)
 {
     static const float none = -1;
-    int64_t cell[CHARTS_ROWS][CHARTS_COLUMNS] = {{0}};
-    map_shape(v->side[0], c);
+    map_shape(&k->shape, &k->c);
     for (int s = 0; s < 2; s++)
-        for (int k = 0; k < CHARTS_ROWS * CHARTS_COLUMNS; k++)
-            (&c->used[s][0][0])[k] = none;
-    for (int64_t i = 0; i < v->count; i++) {
-        int row = (int)(i / c->line / c->row_step),
-            column = (int)(i % c->line / c->column_step);
-        cell[row][column]++;
-        if (v->o)
-            place_use(v, c, row, column, i);
-        if (v->side[1])
-            c->differ[row][column] +=
-                bits_differ(v->dtype, tensor_bits(v->side[0], i), tensor_bits(v->side[1], i));
-    }
-    for (int k = 0; k < CHARTS_ROWS * CHARTS_COLUMNS; k++)
-        if ((&cell[0][0])[k])
-            (&c->differ[0][0])[k] /= (float)(&cell[0][0])[k];
+        for (int i = 0; i < CHARTS_ROWS * CHARTS_COLUMNS; i++)
+            (&k->c.used[s][0][0])[i] = none;
+}
+
+static void place_add(struct charting *k, int64_t i)
+{
+    const struct charts *c = &k->c;
+    int row = (int)(i / c->line / c->row_step), column = (int)(i % c->line / c->column_step);
+    k->cell[row][column]++;
+    if (k->o)
+        place_use(k, row, column, i);
+    if (k->side[1])
+        k->differ[row][column] +=
+            bits_differ(k->dtype, tensor_bits(k->side[0], i), tensor_bits(k->side[1], i));
+}
+
+static void map_make(const struct charting *k, struct charts *c)
+{
+    for (int r = 0; r < CHARTS_ROWS; r++)
+        for (int n = 0; n < CHARTS_COLUMNS; n++)
+            if (k->cell[r][n])
+                c->differ[r][n] = (float)k->differ[r][n] / (float)k->cell[r][n];
 }
 
 /* --- from step to step -----------------------------------------------------------------------
  */
 
-struct sums {
-    double off[3], size;
-};
-
-static void sums_add_code(const struct view *v, int64_t i, struct sums *s)
+static void sums_add_code(const struct charting *v, int64_t i, struct sums *s)
 {
     uint64_t a = tensor_bits(v->side[0], i), b = v->side[1] ? tensor_bits(v->side[1], i) : a;
     uint64_t right = dtype_round(v->dtype, v->o->value[i]);
@@ -200,7 +120,7 @@ static void sums_add_code(const struct view *v, int64_t i, struct sums *s)
     s->size += 1;
 }
 
-static void sums_add_number(const struct view *v, int64_t i, struct sums *s)
+static void sums_add_number(const struct charting *v, int64_t i, struct sums *s)
 {
     double right = v->o->value[i], a = tensor_value(v->side[0], i),
            b = v->side[1] ? tensor_value(v->side[1], i) : a;
@@ -212,24 +132,35 @@ static void sums_add_number(const struct view *v, int64_t i, struct sums *s)
     s->size += right * right;
 }
 
-static void steps_make(const struct view *v, struct charts *c)
+static void steps_begin(struct charting *k)
 {
-    const struct tensor *t = v->side[0];
-    bool code = dtype_info(v->dtype)->kind == DTYPE_KIND_CODE;
-    c->steps = t->dim[0];
-    c->step_width = (c->steps + CHARTS_STEPS - 1) / CHARTS_STEPS;
-    int64_t stride = v->count / c->steps * c->step_width;
-    for (int64_t from = 0; from < v->count; from += stride) {
-        struct sums s = {0};
-        int64_t to = from + stride < v->count ? from + stride : v->count;
-        for (int64_t i = from; i < to; i++)
-            code ? sums_add_code(v, i, &s) : sums_add_number(v, i, &s);
-        for (int k = 0; k < 3; k++) {
-            double ratio = s.off[k] == 0 ? 0 : s.off[k] / s.size;
-            c->drift[k][c->points] = code ? ratio : sqrt(ratio);
+    const struct tensor *t = &k->shape;
+    if (!k->sequence || t->rank < 2 || t->dim[0] < 2)
+        return;
+    k->c.steps = t->dim[0];
+    k->c.step_width = (k->c.steps + CHARTS_STEPS - 1) / CHARTS_STEPS;
+    k->stride = k->count / k->c.steps * k->c.step_width;
+}
+
+static void steps_add(struct charting *k, int64_t i)
+{
+    struct sums *s = &k->step[i / k->stride];
+    if (dtype_info(k->dtype)->kind == DTYPE_KIND_CODE)
+        sums_add_code(k, i, s);
+    else
+        sums_add_number(k, i, s);
+}
+
+static void steps_make(const struct charting *k, struct charts *c)
+{
+    bool code = dtype_info(k->dtype)->kind == DTYPE_KIND_CODE;
+    c->points = (int)((k->count + k->stride - 1) / k->stride);
+    for (int n = 0; n < c->points; n++)
+        for (int x = 0; x < 3; x++) {
+            const struct sums *s = &k->step[n];
+            double ratio = s->off[x] == 0 ? 0 : s->off[x] / s->size;
+            c->drift[x][n] = code ? ratio : sqrt(ratio);
         }
-        c->points++;
-    }
 }
 
 /* --- codes -----------------------------------------------------------------------------------
@@ -257,8 +188,10 @@ static void move_add(struct charts *c, int64_t *table, int from, int to)
     table[from * c->codes + to]++;
 }
 
-static void element_moves(const struct view *v, struct charts *c, int64_t *table, int64_t i)
+static void element_moves(struct charting *v, int64_t i)
 {
+    struct charts *c = &v->c;
+    int64_t *table = v->moves;
     const struct tensor *a = v->side[0], *b = v->side[1];
     uint64_t to = tensor_bits(b ? b : a, i);
     uint64_t from = b ? tensor_bits(a, i) : dtype_round(v->dtype, v->o->value[i]);
@@ -284,33 +217,95 @@ static void top_take(struct charts *c, const int64_t *table)
     }
 }
 
-static enum err codes_make(const struct view *v, struct charts *c, struct errinfo *e)
+static bool codes_begin(struct charting *k)
 {
-    c->codes = v->o || v->side[1] ? codes_of(v->dtype) : 0;
+    struct charts *c = &k->c;
+    c->codes = codes_of(k->dtype);
     if (!c->codes)
-        return ERR_OK;
+        return true;
     c->code_columns = c->codes < CHARTS_CODES ? c->codes : CHARTS_CODES;
-    int64_t *table = calloc((size_t)c->codes * (size_t)c->codes, sizeof *table);
-    if (!table)
+    k->moves = calloc((size_t)c->codes * (size_t)c->codes, sizeof *k->moves);
+    return k->moves != NULL;
+}
+
+/* --- all of them -----------------------------------------------------------------------------
+ */
+
+enum err charts_begin(const struct tensor *shape, bool sequence, struct charting **ret_charting,
+                      struct errinfo *e)
+{
+    struct charting *k = calloc(1, sizeof *k);
+    if (!k)
         return err_set(e, ERR_NOMEM, "no memory for the plots");
-    for (int64_t i = 0; i < v->count; i++)
-        element_moves(v, c, table, i);
-    top_take(c, table);
-    free(table);
+    k->shape = *shape;
+    k->dtype = shape->dtype;
+    k->count = shape->count;
+    k->sequence = sequence;
+    bool numbers = dtype_info(k->dtype)->kind != DTYPE_KIND_CODE;
+    if (numbers)
+        k->binades = binades_open();
+    if (k->count) {
+        map_begin(k);
+        steps_begin(k);
+    }
+    if ((numbers && !k->binades) || (k->count && !codes_begin(k))) {
+        charts_close(k);
+        return err_set(e, ERR_NOMEM, "no memory for the plots");
+    }
+    *ret_charting = k;
     return ERR_OK;
+}
+
+void charts_add(struct charting *k, const struct tensor *a, const struct tensor *b,
+                const struct oracle *o, struct case_span window)
+{
+    k->side[0] = a;
+    k->side[1] = b;
+    k->o = o;
+    for (int64_t i = window.from; i < window.to; i++) {
+        if (o && k->binades)
+            binades_add(k->binades, k->side, o, i);
+        place_add(k, i);
+        if (o && k->stride)
+            steps_add(k, i);
+        if (k->moves && (o || b))
+            element_moves(k, i);
+    }
+}
+
+void charts_end(struct charting *k, struct charts *ret_charts)
+{
+    struct charts *c = &k->c;
+    if (k->binades)
+        c->n_band = binades_end(k->binades, &c->exponent, &c->width, c->band, c->bound);
+    map_make(k, c);
+    if (k->stride && k->o)
+        steps_make(k, c);
+    else
+        c->steps = c->step_width = 0;
+    if (k->moves && (k->o || k->side[1]))
+        top_take(c, k->moves);
+    else
+        c->codes = c->code_columns = 0;
+    *ret_charts = *c;
+}
+
+void charts_close(struct charting *k)
+{
+    if (!k)
+        return;
+    binades_close(k->binades);
+    free(k->moves);
+    free(k);
 }
 
 enum err charts_make(const struct tensor *a, const struct tensor *b, const struct oracle *o,
                      bool sequence, struct charts *ret_charts, struct errinfo *e)
 {
-    struct view v = {{a, b}, o, a->dtype, a->count};
-    memset(ret_charts, 0, sizeof *ret_charts);
-    if (!v.count)
-        return ERR_OK;
-    if (o && dtype_info(v.dtype)->kind != DTYPE_KIND_CODE)
-        TRY(bands_make(&v, ret_charts, e));
-    map_make(&v, ret_charts);
-    if (o && sequence && a->rank > 1 && a->dim[0] > 1)
-        steps_make(&v, ret_charts);
-    return codes_make(&v, ret_charts, e);
+    struct charting *k;
+    TRY(charts_begin(a, sequence, &k, e));
+    charts_add(k, a, b, o, (struct case_span){0, a->count});
+    charts_end(k, ret_charts);
+    charts_close(k);
+    return ERR_OK;
 }

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "case.h"
+#include "charts_band.h"
 #include "tensor.h"
 
 /* What pictures of one output need beyond its distributions: how the error goes with the
@@ -14,7 +15,6 @@
  * A fixed size whatever the output's. */
 
 enum {
-    CHARTS_BANDS = 48,
     CHARTS_ROWS = 24,
     CHARTS_COLUMNS = 48,
     CHARTS_STEPS = 100,
@@ -22,13 +22,6 @@ enum {
     CHARTS_FAR = 9,    /* 1, 2, 3-4, 5-8, ... 129-255 codes away */
     CHARTS_MOVES = 2 * CHARTS_FAR + 1,
     CHARTS_TOP = 3
-};
-
-/* Elements whose reference lies in 2^exponent <= |x| < 2^(exponent + width); of one side, in
- * ULP. */
-struct charts_band {
-    int64_t count;
-    double median, worst; /* of |error|; the median within a quarter of itself */
 };
 
 struct charts {
@@ -66,9 +59,19 @@ struct charts {
     } top[CHARTS_TOP]; /* the most frequent ones, count 0: none */
 };
 
+/* Counted window by window, in order; about 6 MB. `shape` is that of the sides, whose data are not
+ * looked at. `sequence`: dimension 0 is one step after the other. ERR_NOMEM. */
+struct charting;
+enum err charts_begin(const struct tensor *shape, bool sequence, struct charting **ret_charting,
+                      struct errinfo *e);
 /* `b` may be NULL (one-sided), and `o` where there is no reference: then only where bits differ
- * and which codes moved. Shapes agree, as for stats_compute; `sequence`: dimension 0 is
- * one step after the other. ERR_NOMEM. */
+ * and which codes moved. */
+void charts_add(struct charting *k, const struct tensor *a, const struct tensor *b,
+                const struct oracle *o, struct case_span window);
+void charts_end(struct charting *k, struct charts *ret_charts);
+void charts_close(struct charting *k); /* NULL: nothing */
+
+/* All at once. */
 enum err charts_make(const struct tensor *a, const struct tensor *b, const struct oracle *o,
                      bool sequence, struct charts *ret_charts, struct errinfo *e);
 

@@ -11,6 +11,7 @@
 #include "answer.h"
 #include "casefile.h"
 #include "compareout.h"
+#include "comparepass.h"
 #include "diagnose.h"
 #include "poison.h"
 #include "select.h"
@@ -30,33 +31,15 @@ struct job {
 struct unit {
     struct case_id id;
     struct case_plan plan;
-    struct tensor input[CASE_TENSOR_MAX]; /* zeroed where the plan has an OUT */
+    struct inputs inputs;
+    struct answer_side a, b; /* b is unused when one-sided */
     struct record_out out_a[RECORD_OUT_MAX], out_b[RECORD_OUT_MAX];
-    int n_a, n_b;
 };
 
 static void unit_release(struct unit *u)
 {
-    for (int i = 0; i < CASE_TENSOR_MAX; i++)
-        tensor_release(&u->input[i]);
-    for (int i = 0; i < u->n_a; i++)
-        tensor_release(&u->out_a[i].tensor);
-    for (int i = 0; i < u->n_b; i++)
-        tensor_release(&u->out_b[i].tensor);
+    inputs_release(&u->inputs);
     free(u);
-}
-
-static enum err unit_inputs(const struct job *j, struct unit *u, struct errinfo *e)
-{
-    for (int i = 0; i < u->plan.n_tensor; i++) {
-        if (u->plan.tensor[i].role == TENSOR_OUT)
-            continue;
-        if (j->input && j->input[i])
-            TRY(tensor_copy(&u->input[i], j->input[i], e));
-        else
-            TRY(case_input(&u->id, &u->plan, i, &u->input[i], e));
-    }
-    return ERR_OK;
 }
 
 /* --- what must agree before numbers can be compared ------------------------------------------
@@ -106,52 +89,84 @@ static enum err check_inputs(const struct job *j, const struct unit *u, const st
 /* --- one output ------------------------------------------------------------------------------
  */
 
+static bool look_bits(void *context, int64_t index, uint64_t *ret_a, uint64_t *ret_b)
+{
+    struct answers *x = context;
+    if (answers_load(x, (struct case_span){index, index + 1}, NULL))
+        return false;
+    *ret_a = tensor_bits(answers_a(x), index);
+    if (answers_b(x))
+        *ret_b = tensor_bits(answers_b(x), index);
+    return true;
+}
+
+static enum err show_element(struct answers *x, int64_t index, struct finding_element *ret,
+                             struct errinfo *e)
+{
+    if (index >= 0)
+        TRY(answers_load(x, (struct case_span){index, index + 1}, e));
+    compareout_element(ret, answers_a(x), answers_b(x), &x->right, index);
+    return ERR_OK;
+}
+
+static enum err explain_output(const struct unit *u, struct answers *x, const struct finding *f,
+                               struct finding_out *o, struct errinfo *e)
+{
+    const struct diagnose_input d = {&u->id,       &u->plan,     x->part[0].input, x->which,
+                                     answers_a(x), answers_b(x), &x->right,        f};
+    struct case_span all = {0, answers_a(x)->count};
+    if (diagnose_wanted(o)) {
+        TRY(answers_load(x, all, e));
+        TRY(answers_inputs(x, 1, &all, e));
+    }
+    return diagnose_output(&d, o, e);
+}
+
+static enum err judge_output(const struct job *j, struct unit *u, struct answers *x,
+                             struct finding *f, struct finding_out *o, struct errinfo *e)
+{
+    int64_t worst, first;
+    struct comparepass pass = {
+        .limits = j->options->limits,
+        .charts = j->options->charts,
+        .poison = poison_sign(x->want->dtype, f->a.unwritten + f->b.unwritten)};
+    enum err err = comparepass_run(&pass, x, o, e);
+    if (!err) {
+        compareout_places(&o->stats, !answers_b(x), &worst, &first);
+        err = show_element(x, worst, &o->worst, e);
+    }
+    if (!err)
+        err = show_element(x, first, &o->first, e);
+    if (!err) {
+        verdict_output(f, o);
+        err = explain_output(u, x, f, o, e);
+    }
+    if (!err && j->options->known) {
+        const struct known_look look = {look_bits, x};
+        known_output(j->options->known, &j->sides, f, &look, o);
+    }
+    if (!err && pass.gap.cell)
+        compareout_limits(pass.limits, &pass.gap, o);
+    comparepass_release(&pass);
+    return err;
+}
+
 static enum err compare_output(const struct job *j, struct unit *u, int which,
                                struct finding *f, struct errinfo *e)
 {
     const struct case_tensor *want = &u->plan.tensor[which];
-    const struct tensor *a, *b = NULL;
-    const struct answer_side side_a = {j->a->path, u->out_a, u->n_a};
-    const struct answer_side side_b = {j->b ? j->b->path : "", u->out_b, u->n_b};
-    TRY(answer_given(&side_a, f->id, want, &a, e));
-    if (j->b)
-        TRY(answer_given(&side_b, f->id, want, &b, e));
-
     struct finding_out *o = &f->out[f->n_out];
+    struct answers x;
+    TRY(answers_open(&x, &u->id, f->id, &u->plan, which, j->threads, &u->inputs, &u->a,
+                     j->b ? &u->b : NULL, e));
+    f->n_out++;
     snprintf(o->name, sizeof o->name, "%s", want->name);
     o->dtype = want->dtype;
     o->rank = want->rank;
     memcpy(o->dim, want->dim, sizeof o->dim);
-
-    const struct tensor *input[CASE_TENSOR_MAX] = {NULL};
-    for (int i = 0; i < u->plan.n_tensor; i++)
-        if (u->input[i].data)
-            input[i] = &u->input[i];
-    struct oracle oracle = {0};
-    enum err err = answer_right(&u->id, f->id, &u->plan, &side_a, j->b ? &side_b : NULL, which,
-                                j->threads, input, &oracle, e);
-    uint64_t poison = poison_sign(want->dtype, f->a.unwritten + f->b.unwritten);
-    const struct oracle *judge = oracle.value ? &oracle : NULL;
     snprintf(o->limit, sizeof o->limit, "%s", want->limit ? want->limit->reason : "");
-    o->beyond = judge ? -1 : answer_beyond(a, b, want->limit);
-    if (!err)
-        err = stats_compute(a, b, judge, poison, j->threads, &o->stats, e);
-    if (!err) {
-        compareout_elements(o, a, b, &oracle);
-        if (judge && want->drifts)
-            o->drift = drift_make(a, b, judge);
-        verdict_output(f, o);
-        const struct diagnose_input d = {&u->id, &u->plan, input, which, a, b, &oracle, f};
-        err = diagnose_output(&d, o, e);
-        if (!err && judge && j->options->charts)
-            err = compareout_draw(a, b, &oracle, want->sequence, o, e);
-        if (!err && j->options->known)
-            known_output(j->options->known, &j->sides, f, a, b, o);
-        if (!err)
-            err = compareout_limits(j->options->limits, a, b, o, e);
-        f->n_out++;
-    }
-    oracle_release(&oracle);
+    enum err err = judge_output(j, u, &x, f, o, e);
+    answers_close(&x);
     return err;
 }
 
@@ -178,7 +193,7 @@ static enum err compare_outputs(const struct job *j, struct unit *u, struct find
     TRY(u->id.family->plan(&u->id, &u->plan, e));
     if (!j->input)
         TRY(check_inputs(j, u, f, e));
-    TRY(unit_inputs(j, u, e));
+    TRY(inputs_open(&u->inputs, &u->id, &u->plan, j->input, e));
     f->unordered = u->id.variant->unordered;
     f->out = calloc((size_t)u->plan.n_tensor + 1, sizeof *f->out);
     if (!f->out)
@@ -186,6 +201,17 @@ static enum err compare_outputs(const struct job *j, struct unit *u, struct find
     for (int i = 0; i < u->plan.n_tensor; i++)
         if (u->plan.tensor[i].role != TENSOR_IN && !u->plan.tensor[i].reference)
             TRY(compare_output(j, u, i, f, e));
+    return ERR_OK;
+}
+
+static enum err side_list(const struct compare_run *run, int64_t at,
+                          struct record_out out[RECORD_OUT_MAX], struct answer_side *ret_side,
+                          struct errinfo *e)
+{
+    struct answer_side side = {
+        .path = run->path, .out = out, .record = run->record, .run = run->run, .at = at};
+    TRY(record_list_outs(run->record, run->run, at, &side.n_out, out, e));
+    *ret_side = side;
     return ERR_OK;
 }
 
@@ -199,9 +225,9 @@ static enum err compare_tensors(struct job *j, struct unit *u, int64_t at_a, int
                                                          "command runs"
                                                        : "");
     TRY(check_casefile(j, u, f, e));
-    TRY(record_read_outs(j->a->record, j->a->run, at_a, &u->n_a, u->out_a, e));
+    TRY(side_list(j->a, at_a, u->out_a, &u->a, e));
     if (j->b)
-        TRY(record_read_outs(j->b->record, j->b->run, at_b, &u->n_b, u->out_b, e));
+        TRY(side_list(j->b, at_b, u->out_b, &u->b, e));
     return compare_outputs(j, u, f, e);
 }
 
@@ -227,7 +253,6 @@ static enum err compare_case(struct job *j, int64_t at_a, int64_t at_b, struct f
     return ERR_OK;
 }
 
-/* The unit only borrows the outputs: they are not counted as its own when it is released. */
 static enum err borrow_and_compare(const struct job *j, const struct case_id *id,
                                    const struct compare_side *a, const struct compare_side *b,
                                    struct finding *f, struct errinfo *e)
@@ -236,14 +261,10 @@ static enum err borrow_and_compare(const struct job *j, const struct case_id *id
     if (!u)
         return err_set(e, ERR_NOMEM, "out of memory while comparing %s", f->id);
     u->id = *id;
-    u->n_a = a->n_out;
-    memcpy(u->out_a, a->out, (size_t)a->n_out * sizeof *a->out);
-    if (b) {
-        u->n_b = b->n_out;
-        memcpy(u->out_b, b->out, (size_t)b->n_out * sizeof *b->out);
-    }
+    u->a = (struct answer_side){.path = j->a->path, .out = a->out, .n_out = a->n_out};
+    if (b)
+        u->b = (struct answer_side){.path = j->b->path, .out = b->out, .n_out = b->n_out};
     enum err err = compare_outputs(j, u, f, e);
-    u->n_a = u->n_b = 0;
     unit_release(u);
     return err;
 }

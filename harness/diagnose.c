@@ -169,6 +169,11 @@ static enum err explain_apart(const struct diagnose_input *in, struct finding_ou
     return err;
 }
 
+bool diagnose_wanted(const struct finding_out *o)
+{
+    return o->verdict != VERDICT_SAME && o->verdict != VERDICT_MISTRUSTED;
+}
+
 enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
                          struct errinfo *e)
 {

@@ -28,6 +28,9 @@ struct diagnose_input {
 enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
                          struct errinfo *e);
 
+/* Would diagnose_output look at the elements? */
+bool diagnose_wanted(const struct finding_out *o);
+
 /* --- private to diagnose_*.c -----------------------------------------------------------------
  */
 

@@ -77,7 +77,7 @@ static bool loss_errors(struct losses *w, const struct loss *l)
             input[i] = &lost[i];
         }
     }
-    good = good && !in->id->family->oracle(&id, in->plan, input, in->which, 1, &o, NULL);
+    good = good && !case_oracle(&id, in->plan, input, in->which, 1, &o, NULL);
     for (int64_t k = 0; good && k < w->n; k++) {
         int64_t i = w->index[k];
         const struct oracle *right = in->oracle;

@@ -18,6 +18,14 @@ struct drift {
  * stands for it. */
 struct drift drift_make(const struct tensor *a, const struct tensor *b, const struct oracle *o);
 
+/* The same in windows, in order; starts zeroed. */
+struct drift_sums {
+    double apart, effect, last_apart, last_effect;
+};
+void drift_add(struct drift_sums *s, const struct tensor *a, const struct tensor *b,
+               const struct oracle *o, struct case_span window);
+struct drift drift_end(const struct drift_sums *s);
+
 /* "A-B is 0.013 of what quantization changes (last step 0.02)" */
 void drift_print(const struct drift *d, bool one_sided, char *ret_text, size_t size);
 

@@ -388,10 +388,20 @@ void expr_release(struct expr *x)
     memset(x, 0, sizeof *x);
 }
 
-bool expr_uses_whole(const struct expr *x, int tensor)
+static bool uses(const struct expr *x, int op, int tensor)
 {
     for (int i = 0; i < x->count; i++)
-        if (x->node[i].op == EXPR_TENSOR && x->node[i].name == tensor)
+        if ((int)x->node[i].op == op && x->node[i].name == tensor)
             return true;
     return false;
+}
+
+bool expr_uses_whole(const struct expr *x, int tensor)
+{
+    return uses(x, EXPR_TENSOR, tensor);
+}
+
+bool expr_uses_places(const struct expr *x, int tensor)
+{
+    return uses(x, EXPR_ELEMENT, tensor);
 }

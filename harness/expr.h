@@ -54,6 +54,9 @@ bool expr_has_sum(const struct expr *x);
 /* Does it use that tensor without saying which element? */
 bool expr_uses_whole(const struct expr *x, int tensor);
 
+/* Does it use elements of that tensor by their indices? */
+bool expr_uses_places(const struct expr *x, int tensor);
+
 /* In 64-bit whole numbers; / and % as in C. ERR_USAGE for overflow, a division by zero, a
  * ceildiv of negative numbers. */
 enum err expr_whole(const struct expr *x, const int64_t *value, int64_t *ret_value,

@@ -363,14 +363,20 @@ uint64_t fill_bits(struct rng_key key, enum dist dist, enum dtype d, int64_t row
     return place_bits(&p, dist);
 }
 
-void fill_tensor(struct tensor *t, struct rng_key key, enum dist dist, int axis)
+void fill_span(struct tensor *t, struct rng_key key, enum dist dist, int axis, int64_t from,
+               int64_t to)
 {
     int64_t inner = 1, row = t->rank ? t->dim[axis] : 1;
     for (int i = axis + 1; i < t->rank; i++)
         inner *= t->dim[i];
-    for (int64_t i = 0; i < t->count; i++) {
+    for (int64_t i = from; i < to; i++) {
         int64_t outer = i / (inner * row) * inner + i % inner;
         int64_t k = i / inner % row;
         tensor_set_bits(t, i, fill_bits(key, dist, t->dtype, row, outer * row + k));
     }
+}
+
+void fill_tensor(struct tensor *t, struct rng_key key, enum dist dist, int axis)
+{
+    fill_span(t, key, dist, axis, 0, t->count);
 }

@@ -68,4 +68,8 @@ void fill_mask_pair(int64_t row, int64_t outer, int64_t *ret_i, int64_t *ret_j);
  * row-major. So a matrix and its transposed storage hold the same numbers. Rank 0: ignored. */
 void fill_tensor(struct tensor *t, struct rng_key key, enum dist dist, int axis);
 
+/* Elements from <= i < to alone. */
+void fill_span(struct tensor *t, struct rng_key key, enum dist dist, int axis, int64_t from,
+               int64_t to);
+
 #endif

@@ -78,41 +78,35 @@ static bool entry_is_for(const struct known_entry *x, const struct finding_sides
 /* --- does an entry describe the difference? -------------------------------------------------
  */
 
-struct element_bits {
-    bool there; /* false: the output has another shape */
-    uint64_t a, b;
-};
-
-static struct element_bits element_find(const struct known_entry *x, const struct tensor *a,
-                                        const struct tensor *b)
+/* The place of the entry's element, -1 when the output has another shape. */
+static int64_t element_place(const struct known_entry *x, const struct finding_out *o)
 {
-    struct element_bits bits = {0};
-    if (x->rank != a->rank)
-        return bits;
     int64_t index = 0;
+    if (x->rank != o->rank)
+        return -1;
     for (int i = 0; i < x->rank; i++) {
-        if (x->coordinate[i] >= a->dim[i])
-            return bits;
-        index = index * a->dim[i] + x->coordinate[i];
+        if (x->coordinate[i] >= o->dim[i])
+            return -1;
+        index = index * o->dim[i] + x->coordinate[i];
     }
-    bits.there = true;
-    bits.a = tensor_bits(a, index);
-    bits.b = b ? tensor_bits(b, index) : 0;
-    return bits;
+    return index;
 }
 
-static bool element_fits(const struct known_entry *x, const struct tensor *a,
-                         const struct tensor *b, char *why, size_t size)
+static bool element_fits(const struct known_entry *x, const struct known_look *look,
+                         bool one_sided, const struct finding_out *o, char *why, size_t size)
 {
+    uint64_t a = 0, b = 0;
+    int64_t index = element_place(x, o);
     if (!x->rank)
         return true;
-    struct element_bits is = element_find(x, a, b);
-    if (!is.there)
+    if (index < 0)
         snprintf(why, size, "its element is not in this output's shape");
-    else if (is.a != x->a)
-        snprintf(why, size, "A's bits there are 0x%" PRIx64 ", not 0x%" PRIx64, is.a, x->a);
-    else if (b && is.b != x->b)
-        snprintf(why, size, "B's bits there are 0x%" PRIx64 ", not 0x%" PRIx64, is.b, x->b);
+    else if (!look->bits(look->context, index, &a, &b))
+        snprintf(why, size, "its element cannot be read");
+    else if (a != x->a)
+        snprintf(why, size, "A's bits there are 0x%" PRIx64 ", not 0x%" PRIx64, a, x->a);
+    else if (!one_sided && b != x->b)
+        snprintf(why, size, "B's bits there are 0x%" PRIx64 ", not 0x%" PRIx64, b, x->b);
     else
         return true;
     return false;
@@ -138,8 +132,7 @@ static bool extent_fits(const struct known_entry *x, const struct finding *f,
 }
 
 static bool entry_fits(const struct known_entry *x, const struct finding *f,
-                       const struct tensor *a, const struct tensor *b,
-                       const struct finding_out *o, char *why, size_t size)
+                       const struct known_look *look, const struct finding_out *o, char *why, size_t size)
 {
     if (overran(&f->a, o) || (!f->one_sided && overran(&f->b, o)))
         snprintf(why, size, "bytes outside the output were overwritten, which is never known");
@@ -149,7 +142,8 @@ static bool entry_fits(const struct known_entry *x, const struct finding *f,
         snprintf(why, size, "the cause is %s, not %s", cause_name(primary_cause(o)),
                  cause_name(x->cause));
     else
-        return extent_fits(x, f, o, why, size) && element_fits(x, a, b, why, size);
+        return extent_fits(x, f, o, why, size) &&
+               element_fits(x, look, f->one_sided, o, why, size);
     return false;
 }
 
@@ -198,8 +192,7 @@ static void say_other(struct finding_out *o, const struct known *k, const struct
 }
 
 void known_output(const struct known *k, const struct finding_sides *sides,
-                  const struct finding *f, const struct tensor *a, const struct tensor *b,
-                  struct finding_out *o)
+                  const struct finding *f, const struct known_look *look, struct finding_out *o)
 {
     const struct known_entry *other = NULL, *old = NULL;
     char why[160] = "";
@@ -212,7 +205,7 @@ void known_output(const struct known *k, const struct finding_sides *sides,
             return;
         }
         char text[sizeof why];
-        bool fits = differs(o->verdict) && entry_fits(x, f, a, b, o, text, sizeof text);
+        bool fits = differs(o->verdict) && entry_fits(x, f, look, o, text, sizeof text);
         if (fits && strcmp(x->expires, k->today) >= 0) {
             say_known(o, k, x);
             return;

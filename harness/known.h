@@ -65,14 +65,20 @@ enum err known_parse(const char *path, const char *text, size_t size, const char
 enum err known_load(const char *path, bool optional, const char *today, struct known *ret_known,
                     struct errinfo *e);
 
+/* The bits of element `index` of both sides; *ret_b is left where there is one side only. False when
+ * they cannot be read. */
+struct known_look {
+    bool (*bits)(void *context, int64_t index, uint64_t *ret_a, uint64_t *ret_b);
+    void *context;
+};
+
 /* Turns `o->verdict`, set by verdict_output and explained by diagnose_output, into KNOWN when
  * an entry of this case, output and pair of devices describes it exactly; into STALE when that
  * entry has expired, or the output agrees (SAME, EQUIVALENT). Otherwise the verdict stays and
  * the reason says what the entry had expected. Bytes written outside an output are never known.
- * `b` is NULL when f->one_sided. */
+ * `look` reads elements that entries name. */
 void known_output(const struct known *k, const struct finding_sides *sides,
-                  const struct finding *f, const struct tensor *a, const struct tensor *b,
-                  struct finding_out *o);
+                  const struct finding *f, const struct known_look *look, struct finding_out *o);
 
 /* The entry that describes an output that differs; the texts (reason, issue, date, expires) are
  * the caller's. ERR_USAGE when it agrees, or differs in a way that cannot be accepted. */

@@ -142,7 +142,7 @@ static enum err oracle_make(const struct case_id *id, int threads, struct oracle
         input[i] = &made[i];
     }
     if (!err)
-        err = id->family->oracle(id, &plan, input, which, threads, ret_oracle, e);
+        err = case_oracle(id, &plan, input, which, threads, ret_oracle, e);
     for (int i = 0; i < plan.n_tensor; i++)
         tensor_release(&made[i]);
     return err;

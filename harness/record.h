@@ -163,6 +163,15 @@ enum err record_read_case(struct record *r, int run, int64_t i, struct record_ca
                           struct errinfo *e);
 /* Index of the case of that id, or -1. */
 int64_t record_find_case(struct record *r, int run, const char *id);
+/* The outputs without their bytes: tensors whose data are NULL, to be read in parts. */
+enum err record_list_outs(struct record *r, int run, int64_t i, int *ret_count,
+                          struct record_out ret_out[RECORD_OUT_MAX], struct errinfo *e);
+/* Elements from <= i < to of output `k` of that list into their places of `t`, which has its shape. The
+ * digest is not checked: record_out_check does, with the digest of all that was read. */
+enum err record_read_part(struct record *r, int run, int64_t i, int k, int64_t from, int64_t to,
+                          struct tensor *t, struct errinfo *e);
+enum err record_out_check(struct record *r, int run, int64_t i, int k, const char *digest,
+                          struct errinfo *e);
 /* The outputs: *ret_count of them, each to be released with tensor_release. */
 enum err record_read_outs(struct record *r, int run, int64_t i, int *ret_count,
                           struct record_out ret_out[RECORD_OUT_MAX], struct errinfo *e);

@@ -259,19 +259,46 @@ enum err catalog_read_bytes(int fd, const struct catalog_place *p, void **ret_by
     return err;
 }
 
+enum err catalog_tensor_shape(int fd, const struct catalog_out *o, struct tensor *ret_tensor,
+                              struct errinfo *e)
+{
+    struct tensor t;
+    TRY(check_place(fd, &o->place, e));
+    enum err err = tensor_reserve(&t, o->dtype, o->rank, o->dim, e);
+    if (err)
+        return err_set(e, err == ERR_USAGE ? ERR_FORMAT : err, "its shape is out of range");
+    bool agree = tensor_bytes(&t) == o->place.size;
+    struct tensor shape = t;
+    shape.data = NULL;
+    shape.reserved = false;
+    tensor_release(&t);
+    if (!agree)
+        return err_set(e, ERR_FORMAT, "its size and shape disagree");
+    *ret_tensor = shape;
+    return ERR_OK;
+}
+
+enum err catalog_read_part(int fd, const struct catalog_out *o, int64_t from, int64_t to,
+                           struct tensor *t, struct errinfo *e)
+{
+    size_t width = (size_t)dtype_info(o->dtype)->bytes, at = (size_t)from * width;
+    return fileread_at(fd, o->place.offset + at, (char *)t->data + at,
+                       (size_t)(to - from) * width, e);
+}
+
+enum err catalog_check_digest(const struct catalog_out *o, const char *digest, struct errinfo *e)
+{
+    return check_digest(o->place.digest, digest, e);
+}
+
 enum err catalog_read_tensor(int fd, const struct catalog_out *o, struct tensor *ret_tensor,
                              struct errinfo *e)
 {
     char digest[33];
     struct tensor t;
-    TRY(check_place(fd, &o->place, e));
-    enum err err = tensor_init(&t, o->dtype, o->rank, o->dim, e);
-    if (err)
-        return err_set(e, err == ERR_USAGE ? ERR_FORMAT : err, "its shape is out of range");
-    if (tensor_bytes(&t) != o->place.size)
-        err = err_set(e, ERR_FORMAT, "its size and shape disagree");
-    if (!err)
-        err = fileread_at(fd, o->place.offset, t.data, o->place.size, e);
+    TRY(catalog_tensor_shape(fd, o, &t, e));
+    TRY(tensor_init(&t, o->dtype, o->rank, o->dim, e));
+    enum err err = catalog_read_part(fd, o, 0, t.count, &t, e);
     if (!err) {
         tensor_digest(&t, digest);
         err = check_digest(o->place.digest, digest, e);

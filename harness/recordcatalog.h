@@ -63,6 +63,14 @@ enum err catalog_read_bytes(int fd, const struct catalog_place *place, void **re
 enum err catalog_read_tensor(int fd, const struct catalog_out *o, struct tensor *ret_tensor,
                              struct errinfo *e);
 
+/* The same in parts: the tensor without its bytes (data NULL); elements from <= i < to of it into their
+ * places of `t`; and whether the digest of all of them is the recorded one. */
+enum err catalog_tensor_shape(int fd, const struct catalog_out *o, struct tensor *ret_tensor,
+                              struct errinfo *e);
+enum err catalog_read_part(int fd, const struct catalog_out *o, int64_t from, int64_t to,
+                           struct tensor *t, struct errinfo *e);
+enum err catalog_check_digest(const struct catalog_out *o, const char *digest, struct errinfo *e);
+
 /* Reads every dataset and checks its digest. */
 enum err catalog_verify(int fd, const struct catalog *c, struct errinfo *e);
 

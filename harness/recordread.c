@@ -128,12 +128,16 @@ int64_t record_find_case(struct record *r, int run, const char *id)
     return -1;
 }
 
+/* An output's bytes are read by `read`, or it has none. */
+typedef enum err read_tensor(int fd, const struct catalog_out *o, struct tensor *ret_tensor,
+                             struct errinfo *e);
+
 static enum err read_out(const struct record *r, const struct catalog_case *c, int i,
-                         struct record_out *ret_out, struct errinfo *e)
+                         read_tensor *read, struct record_out *ret_out, struct errinfo *e)
 {
     const struct catalog_out *o = catalog_out_at(&r->catalog, c->first_out + i);
     struct record_out out = {0};
-    enum err err = catalog_read_tensor(r->fd, o, &out.tensor, e);
+    enum err err = read(r->fd, o, &out.tensor, e);
     if (err)
         return err_context(e, err, "%s: %s: out/%s", r->path, c->head.id, o->name);
     memcpy(out.name, o->name, sizeof out.name);
@@ -142,14 +146,14 @@ static enum err read_out(const struct record *r, const struct catalog_case *c, i
     return ERR_OK;
 }
 
-enum err record_read_outs(struct record *r, int run, int64_t i, int *ret_count,
+static enum err read_outs(struct record *r, int run, int64_t i, read_tensor *read, int *ret_count,
                           struct record_out ret_out[RECORD_OUT_MAX], struct errinfo *e)
 {
     const struct catalog_case *c = NULL;
     struct record_out out[RECORD_OUT_MAX];
     TRY(find_case(r, run, i, &c, e));
     for (int k = 0; k < c->n_out; k++) {
-        enum err err = read_out(r, c, k, &out[k], e);
+        enum err err = read_out(r, c, k, read, &out[k], e);
         if (err) {
             while (k-- > 0)
                 tensor_release(&out[k].tensor);
@@ -159,6 +163,38 @@ enum err record_read_outs(struct record *r, int run, int64_t i, int *ret_count,
     memcpy(ret_out, out, (size_t)c->n_out * sizeof *out);
     *ret_count = c->n_out;
     return ERR_OK;
+}
+
+enum err record_read_outs(struct record *r, int run, int64_t i, int *ret_count,
+                          struct record_out ret_out[RECORD_OUT_MAX], struct errinfo *e)
+{
+    return read_outs(r, run, i, catalog_read_tensor, ret_count, ret_out, e);
+}
+
+enum err record_list_outs(struct record *r, int run, int64_t i, int *ret_count,
+                          struct record_out ret_out[RECORD_OUT_MAX], struct errinfo *e)
+{
+    return read_outs(r, run, i, catalog_tensor_shape, ret_count, ret_out, e);
+}
+
+enum err record_read_part(struct record *r, int run, int64_t i, int k, int64_t from, int64_t to,
+                          struct tensor *t, struct errinfo *e)
+{
+    const struct catalog_case *c = NULL;
+    TRY(find_case(r, run, i, &c, e));
+    const struct catalog_out *o = catalog_out_at(&r->catalog, c->first_out + k);
+    enum err err = catalog_read_part(r->fd, o, from, to, t, e);
+    return err ? err_context(e, err, "%s: %s: out/%s", r->path, c->head.id, o->name) : ERR_OK;
+}
+
+enum err record_out_check(struct record *r, int run, int64_t i, int k, const char *digest,
+                          struct errinfo *e)
+{
+    const struct catalog_case *c = NULL;
+    TRY(find_case(r, run, i, &c, e));
+    const struct catalog_out *o = catalog_out_at(&r->catalog, c->first_out + k);
+    enum err err = catalog_check_digest(o, digest, e);
+    return err ? err_context(e, err, "%s: %s: out/%s", r->path, c->head.id, o->name) : ERR_OK;
 }
 
 static enum err read_log(const struct record *r, const struct catalog_case *c, char **ret_log,

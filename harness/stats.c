@@ -13,196 +13,85 @@ struct block {
     struct moments moments[TALLY_QUANTITIES];
 };
 
-/* One call. Blocks belong to lanes in turn: lane l of n takes blocks l, l + n, ... */
-struct pass {
-    struct tally_subject subject;
-    int64_t count, blocks;
-    int lanes;
-    bool same;           /* a and b are equal bit for bit: b's distributions are a's */
-    struct block *block; /* owned */
+/* Sums up to the window at hand are in `all`. */
+struct stats {
+    struct stats_subject is;
+    struct tally_subject subject; /* of the window; b NULL where the sides are alike in it */
+    struct case_span window;
+    int64_t done;
+    bool differ; /* the sides, in some window */
+    struct block all;
 
-    /* Up to STATS_EXACT elements every value has a place; above, the values of a block go to
-     * the lane's scratch and are counted at once in the lane's cells. All owned. */
-    double *values[TALLY_QUANTITIES];
-    double *scratch;
-    uint64_t **cells; /* cells[lane * TALLY_QUANTITIES + quantity], or NULL */
+    int64_t blocks;      /* of the window */
+    struct block *block; /* owned */
+    double *values[TALLY_QUANTITIES];  /* owned, of a window: each block has its place */
+    uint64_t *cells[TALLY_QUANTITIES]; /* owned; NULL where all elements are one window */
 
     struct sample sample[TALLY_QUANTITIES]; /* owned */
     enum err code[TALLY_QUANTITIES];
 };
 
-static double *block_values(const struct pass *p, int lane, int64_t number, int q)
-{
-    if (p->cells)
-        return p->scratch + ((int64_t)lane * TALLY_QUANTITIES + q) * STATS_BLOCK;
-    return p->values[q] + number * STATS_BLOCK;
-}
+/* --- a window --------------------------------------------------------------------------------
+ */
 
 /* Long strips where all is ordinary, short ones around what is not, single elements last. */
-static void strips_run(const struct pass *p, struct tally *k, int64_t from, int64_t to,
+static void strips_run(const struct tally_subject *s, struct tally *k, int64_t from, int64_t to,
                        int most, struct tally_values *v)
 {
     for (; from < to; from += most) {
         int n = to - from < most ? (int)(to - from) : most;
-        if (strip_add(k, &p->subject, from, n, v))
+        if (strip_add(k, s, from, n, v))
             continue;
         if (most > STRIP_MIN)
-            strips_run(p, k, from, from + n, STRIP_MIN, v);
+            strips_run(s, k, from, from + n, STRIP_MIN, v);
         else
-            tally_elements(k, &p->subject, from, from + n, v);
+            tally_elements(k, s, from, from + n, v);
     }
 }
 
-static void block_run(const struct pass *p, int lane, int64_t number)
+/* B is as A: so are its errors, and finite elements are 0 away from each other. */
+static void block_double(struct stats *s, struct block *k, struct tally_values *v, int64_t from,
+                         int64_t to)
 {
-    struct block *k = &p->block[number];
+    struct tally *t = &k->tally;
+    t->b = t->a;
+    t->b_class = t->a_class;
+    t->pair.bits_equal = to - from;
+    for (int q = TALLY_B_ULP; q <= TALLY_B_BOUND; q++) {
+        v->n[q] = v->n[q - TALLY_B_ULP];
+        memcpy(v->x[q], v->x[q - TALLY_B_ULP], (size_t)v->n[q] * sizeof *v->x[q]);
+    }
+    for (int64_t i = from; i < to; i++)
+        v->n[TALLY_PAIR_ULP] += dtype_is_finite(s->is.dtype, tensor_bits(s->subject.a, i));
+    memset(v->x[TALLY_PAIR_ULP], 0, (size_t)v->n[TALLY_PAIR_ULP] * sizeof(double));
+}
+
+static void block_run(void *context, int64_t number)
+{
+    struct stats *s = context;
+    struct block *k = &s->block[number];
     struct tally_values v = {0};
-    int64_t from = number * STATS_BLOCK, to = from + STATS_BLOCK;
+    int64_t from = s->window.from + number * STATS_BLOCK, to = from + STATS_BLOCK;
+    to = to < s->window.to ? to : s->window.to;
     for (int q = 0; q < TALLY_QUANTITIES; q++)
-        v.x[q] = block_values(p, lane, number, q);
+        v.x[q] = s->values[q] + number * STATS_BLOCK;
     *k = (struct block){0};
     tally_init(&k->tally);
-    strips_run(p, &k->tally, from, to < p->count ? to : p->count, STRIP_MAX, &v);
-    for (int q = 0; q < TALLY_QUANTITIES; q++) {
+    strips_run(&s->subject, &k->tally, from, to, STRIP_MAX, &v);
+    if (s->is.two_sided && !s->subject.b)
+        block_double(s, k, &v, from, to);
+    for (int q = 0; q < TALLY_QUANTITIES; q++)
         moments_add(&k->moments[q], v.x[q], v.n[q]);
-        if (p->cells)
-            for (int64_t j = 0; j < v.n[q]; j++)
-                p->cells[lane * TALLY_QUANTITIES + q][cells_find(v.x[q][j])]++;
+}
+
+static void values_count(void *context, int64_t q)
+{
+    const struct stats *s = context;
+    for (int64_t number = 0; number < s->blocks; number++) {
+        const double *x = s->values[q] + number * STATS_BLOCK;
+        for (int64_t i = 0; i < s->block[number].moments[q].count; i++)
+            s->cells[q][cells_find(x[i])]++;
     }
-}
-
-static void lane_run(void *context, int64_t lane)
-{
-    const struct pass *p = context;
-    for (int64_t number = lane; number < p->blocks; number += p->lanes)
-        block_run(p, (int)lane, number);
-}
-
-static enum err sample_from_lanes(struct pass *p, int64_t q)
-{
-    for (int lane = 1; lane < p->lanes; lane++)
-        for (int i = 0; i < CELLS; i++)
-            p->cells[q][i] += p->cells[lane * TALLY_QUANTITIES + q][i];
-    return cells_sample(p->cells[q], &p->sample[q], NULL);
-}
-
-static enum err sample_from_blocks(struct pass *p, int64_t q)
-{
-    double *x = p->values[q];
-    int64_t n = 0;
-    for (int64_t number = 0; number < p->blocks; number++) {
-        int64_t size = p->block[number].moments[q].count;
-        memmove(x + n, x + number * STATS_BLOCK, (size_t)size * sizeof *x);
-        n += size;
-    }
-    p->values[q] = NULL;
-    if (p->subject.b && (q == TALLY_A_ULP || q == TALLY_B_ULP))
-        return sample_from_values(x, n, &p->sample[q], NULL); /* all, to be compared */
-    return cells_sample_values(x, n, distribution_quantile_at, DISTRIBUTION_QUANTILES - 1,
-                               &p->sample[q], NULL);
-}
-
-static void sample_make(void *context, int64_t q)
-{
-    struct pass *p = context;
-    if (q > TALLY_A_BOUND && !p->subject.b)
-        return;
-    p->code[q] = p->cells ? sample_from_lanes(p, q) : sample_from_blocks(p, q);
-}
-
-static void pass_release(struct pass *p)
-{
-    for (int q = 0; q < TALLY_QUANTITIES; q++) {
-        free(p->values[q]);
-        sample_release(&p->sample[q]);
-    }
-    for (int i = 0; p->cells && i < p->lanes * TALLY_QUANTITIES; i++)
-        free(p->cells[i]);
-    free(p->cells);
-    free(p->scratch);
-    free(p->block);
-}
-
-static bool cells_allocate(struct pass *p)
-{
-    int n = p->lanes * TALLY_QUANTITIES;
-    p->scratch = malloc(sizeof *p->scratch * STATS_BLOCK * (size_t)n);
-    p->cells = calloc((size_t)n, sizeof *p->cells);
-    bool fine = p->scratch && p->cells;
-    for (int i = 0; fine && i < n; i++) {
-        p->cells[i] = calloc(CELLS, sizeof **p->cells);
-        fine = p->cells[i] != NULL;
-    }
-    return fine;
-}
-
-static bool pass_allocate(struct pass *p)
-{
-    p->block = malloc(sizeof *p->block * (size_t)p->blocks + 1);
-    if (!p->block || p->count > STATS_EXACT)
-        return p->block && cells_allocate(p);
-    for (int q = 0; q < TALLY_QUANTITIES; q++) {
-        p->values[q] = malloc(sizeof *p->values[q] * (size_t)p->count + 1);
-        if (!p->values[q])
-            return false;
-    }
-    return true;
-}
-
-static void side_finish(const struct pass *p, struct side_stats *s, int64_t class_wrong, int q,
-                        const struct block *all)
-{
-    s->count = p->count;
-    if (class_wrong >= 0)
-        s->worst_index = class_wrong;
-    distribution_make(&all->moments[q], &p->sample[q], &s->ulp);
-    distribution_make(&all->moments[q + 1], &p->sample[q + 1], &s->bound);
-}
-
-static void pair_finish(const struct pass *p, struct pair_stats *s, const struct block *all)
-{
-    const struct sample *a = &p->sample[TALLY_A_ULP], *b = &p->sample[TALLY_B_ULP];
-    s->count = p->count;
-    if (all->tally.pair_class >= 0)
-        s->worst_index = all->tally.pair_class;
-    distribution_make(&all->moments[TALLY_PAIR_ULP], &p->sample[TALLY_PAIR_ULP], &s->ulp);
-    sample_distance(a, b, &s->ks, &s->wasserstein);
-    s->ks_p = sample_ks_p(s->ks, a->total, b->total);
-}
-
-/* Both sides alike: every finite element is 0 away from itself. */
-static struct pair_stats pair_of_same(const struct tensor *t)
-{
-    struct pair_stats s = {.count = t->count, .bits_equal = t->count, .ks_p = 1};
-    int64_t finite = 0;
-    for (int64_t i = 0; i < t->count; i++)
-        finite += dtype_is_finite(t->dtype, tensor_bits(t, i));
-    s.worst_index = s.first_index = -1;
-    s.ulp.count = s.ulp.zero = finite;
-    s.ulp.sign_p = 1;
-    s.ulp.hist[0] = (uint64_t)finite;
-    return s;
-}
-
-static void stats_finish(const struct pass *p, const struct block *all,
-                         struct output_stats *ret_stats)
-{
-    const struct tally *k = &all->tally;
-    struct output_stats s = {.has_reference = p->subject.o != NULL, .a = k->a};
-    side_finish(p, &s.a, k->a_class, TALLY_A_ULP, all);
-    if (p->same) {
-        s.b = s.a;
-        s.pair = pair_of_same(p->subject.a);
-    } else if (p->subject.b) {
-        s.b = k->b;
-        s.b.unjudged = s.a.unjudged;
-        s.pair = k->pair;
-        side_finish(p, &s.b, k->b_class, TALLY_B_ULP, all);
-        pair_finish(p, &s.pair, all);
-    }
-    s.power = k->judged ? (double)k->powerful / (double)k->judged : 0;
-    s.reference_constant = s.has_reference && p->count > 1 && k->constant;
-    *ret_stats = s;
 }
 
 static enum err broken_reference(const struct oracle *o, int64_t i, struct errinfo *e)
@@ -213,25 +102,184 @@ static enum err broken_reference(const struct oracle *o, int64_t i, struct errin
                    (long long)i, o->value[i], o->tail[i], o->bound[i]);
 }
 
-static enum err pass_run(struct pass *p, struct output_stats *ret_stats, struct errinfo *e)
+static bool is_alike(const struct tensor *a, const struct tensor *b, struct case_span w)
 {
-    struct block all = {0};
-    tasks_run(p->lanes, p->lanes, lane_run, p);
-    tally_init(&all.tally);
-    for (int64_t i = 0; i < p->blocks; i++) {
-        tally_merge(&all.tally, &p->block[i].tally);
-        for (int q = 0; q < TALLY_QUANTITIES; q++)
-            moments_merge(&all.moments[q], &p->block[i].moments[q]);
-    }
-    if (all.tally.broken >= 0)
-        return broken_reference(p->subject.o, all.tally.broken, e);
+    size_t width = (size_t)dtype_info(a->dtype)->bytes, at = (size_t)w.from * width;
+    return !memcmp((const char *)a->data + at, (const char *)b->data + at,
+                   (size_t)(w.to - w.from) * width);
+}
 
-    tasks_run(p->lanes, TALLY_QUANTITIES, sample_make, p);
+/* A window of at most CASE_WINDOW elements. */
+static enum err window_add(struct stats *s, const struct tensor *a, const struct tensor *b,
+                           const struct oracle *o, struct case_span w, struct errinfo *e)
+{
+    bool alike = b && is_alike(a, b, w);
+    double first = s->done ? s->subject.first : o && o->count ? o->value[0] : 0;
+    s->differ |= b && !alike;
+    s->subject = (struct tally_subject){a, alike ? NULL : b, o, s->is.poison, first};
+    s->window = w;
+    s->blocks = (w.to - w.from + STATS_BLOCK - 1) / STATS_BLOCK;
+    tasks_run(s->is.threads, s->blocks, block_run, s);
+    for (int64_t i = 0; i < s->blocks; i++) {
+        tally_merge(&s->all.tally, &s->block[i].tally);
+        for (int q = 0; q < TALLY_QUANTITIES; q++)
+            moments_merge(&s->all.moments[q], &s->block[i].moments[q]);
+    }
+    if (s->all.tally.broken >= 0)
+        return broken_reference(o, s->all.tally.broken, e);
+    if (s->cells[0])
+        tasks_run(s->is.threads, TALLY_QUANTITIES, values_count, s);
+    s->done = w.to;
+    return ERR_OK;
+}
+
+enum err stats_add(struct stats *s, const struct tensor *a, const struct tensor *b,
+                   const struct oracle *o, struct case_span window, struct errinfo *e)
+{
+    for (int64_t from = window.from; from < window.to; from += CASE_WINDOW) {
+        struct case_span part = {from, from + CASE_WINDOW};
+        part.to = part.to < window.to ? part.to : window.to;
+        TRY(window_add(s, a, b, o, part, e));
+    }
+    return ERR_OK;
+}
+
+/* --- the whole -------------------------------------------------------------------------------
+ */
+
+static enum err sample_from_blocks(struct stats *s, int64_t q)
+{
+    double *x = s->values[q];
+    int64_t n = 0;
+    for (int64_t number = 0; number < s->blocks; number++) {
+        int64_t size = s->block[number].moments[q].count;
+        memmove(x + n, x + number * STATS_BLOCK, (size_t)size * sizeof *x);
+        n += size;
+    }
+    s->values[q] = NULL;
+    if (s->differ && (q == TALLY_A_ULP || q == TALLY_B_ULP))
+        return sample_from_values(x, n, &s->sample[q], NULL); /* all, to be compared */
+    return cells_sample_values(x, n, distribution_quantile_at, DISTRIBUTION_QUANTILES - 1,
+                               &s->sample[q], NULL);
+}
+
+static void sample_make(void *context, int64_t q)
+{
+    struct stats *s = context;
+    if (q > TALLY_A_BOUND && !s->differ)
+        return;
+    s->code[q] = s->cells[q] ? cells_sample(s->cells[q], &s->sample[q], NULL)
+                             : sample_from_blocks(s, q);
+}
+
+static void side_finish(const struct stats *s, struct side_stats *side, int64_t class_wrong, int q)
+{
+    side->count = s->is.count;
+    if (class_wrong >= 0)
+        side->worst_index = class_wrong;
+    distribution_make(&s->all.moments[q], &s->sample[q], &side->ulp);
+    distribution_make(&s->all.moments[q + 1], &s->sample[q + 1], &side->bound);
+}
+
+static void pair_finish(const struct stats *s, struct pair_stats *pair)
+{
+    const struct sample *a = &s->sample[TALLY_A_ULP], *b = &s->sample[TALLY_B_ULP];
+    pair->count = s->is.count;
+    if (s->all.tally.pair_class >= 0)
+        pair->worst_index = s->all.tally.pair_class;
+    distribution_make(&s->all.moments[TALLY_PAIR_ULP], &s->sample[TALLY_PAIR_ULP], &pair->ulp);
+    sample_distance(a, b, &pair->ks, &pair->wasserstein);
+    pair->ks_p = sample_ks_p(pair->ks, a->total, b->total);
+}
+
+/* Both sides alike: every finite element is 0 away from itself. */
+static struct pair_stats pair_of_same(const struct stats *s)
+{
+    struct pair_stats p = {.count = s->is.count, .bits_equal = s->is.count, .ks_p = 1};
+    int64_t finite = s->all.moments[TALLY_PAIR_ULP].count;
+    p.worst_index = p.first_index = -1;
+    p.ulp.count = p.ulp.zero = finite;
+    p.ulp.sign_p = 1;
+    p.ulp.hist[0] = (uint64_t)finite;
+    return p;
+}
+
+static void stats_finish(const struct stats *s, struct output_stats *ret_stats)
+{
+    const struct tally *k = &s->all.tally;
+    struct output_stats r = {.has_reference = s->is.reference, .a = k->a};
+    side_finish(s, &r.a, k->a_class, TALLY_A_ULP);
+    if (s->is.two_sided && !s->differ) {
+        r.b = r.a;
+        r.pair = pair_of_same(s);
+    } else if (s->is.two_sided) {
+        r.b = k->b;
+        r.b.unjudged = r.a.unjudged;
+        r.pair = k->pair;
+        side_finish(s, &r.b, k->b_class, TALLY_B_ULP);
+        pair_finish(s, &r.pair);
+    }
+    r.power = k->judged ? (double)k->powerful / (double)k->judged : 0;
+    r.reference_constant = s->is.reference && s->is.count > 1 && k->constant;
+    *ret_stats = r;
+}
+
+static enum err out_of_memory(const struct stats *s, struct errinfo *e)
+{
+    return err_set(e, ERR_NOMEM, "no memory for the statistics of %lld elements",
+                   (long long)s->is.count);
+}
+
+enum err stats_end(struct stats *s, struct output_stats *ret_stats, struct errinfo *e)
+{
+    tasks_run(s->is.threads, TALLY_QUANTITIES, sample_make, s);
     for (int q = 0; q < TALLY_QUANTITIES; q++)
-        if (p->code[q])
-            return err_set(e, p->code[q], "no memory for the statistics of %lld elements",
-                           (long long)p->count);
-    stats_finish(p, &all, ret_stats);
+        if (s->code[q])
+            return out_of_memory(s, e);
+    stats_finish(s, ret_stats);
+    return ERR_OK;
+}
+
+void stats_close(struct stats *s)
+{
+    if (!s)
+        return;
+    for (int q = 0; q < TALLY_QUANTITIES; q++) {
+        free(s->values[q]);
+        free(s->cells[q]);
+        sample_release(&s->sample[q]);
+    }
+    free(s->block);
+    free(s);
+}
+
+static bool allocate(struct stats *s)
+{
+    int64_t most = s->is.count < CASE_WINDOW ? s->is.count : CASE_WINDOW;
+    s->block = malloc(sizeof *s->block * (size_t)((most + STATS_BLOCK - 1) / STATS_BLOCK) + 1);
+    bool fine = s->block != NULL;
+    for (int q = 0; fine && q < TALLY_QUANTITIES; q++) {
+        s->values[q] = malloc(sizeof *s->values[q] * (size_t)most + 1);
+        if (s->is.count > STATS_EXACT)
+            s->cells[q] = calloc(CELLS, sizeof *s->cells[q]);
+        fine = s->values[q] && (s->cells[q] || s->is.count <= STATS_EXACT);
+    }
+    return fine;
+}
+
+enum err stats_begin(const struct stats_subject *is, struct stats **ret_stats, struct errinfo *e)
+{
+    struct stats *s = calloc(1, sizeof *s);
+    if (!s)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    s->is = *is;
+    tally_init(&s->all.tally);
+    if (!allocate(s)) {
+        enum err err = out_of_memory(s, e);
+        stats_close(s);
+        return err;
+    }
+    *ret_stats = s;
     return ERR_OK;
 }
 
@@ -239,21 +287,20 @@ enum err stats_compute(const struct tensor *a, const struct tensor *b, const str
                        uint64_t poison, int threads, struct output_stats *ret_stats,
                        struct errinfo *e)
 {
+    struct stats *s;
+    const struct stats_subject is = {.dtype = a->dtype,
+                                     .count = a->count,
+                                     .two_sided = b,
+                                     .reference = o,
+                                     .poison = poison,
+                                     .threads = threads > 1 ? threads : 1};
     if (o && o->count != a->count)
         return err_set(e, ERR_USAGE, "a reference of %lld elements for an output of %lld",
                        (long long)o->count, (long long)a->count);
-    bool same = b && memcmp(a->data, b->data, tensor_bytes(a)) == 0;
-    struct pass p = {.subject = {a, same ? NULL : b, o, poison},
-                     .count = a->count,
-                     .blocks = (a->count + STATS_BLOCK - 1) / STATS_BLOCK,
-                     .lanes = threads > 1 ? threads : 1,
-                     .same = same};
-    if (p.lanes > p.blocks)
-        p.lanes = p.blocks > 1 ? (int)p.blocks : 1;
-    enum err code = pass_allocate(&p)
-                        ? pass_run(&p, ret_stats, e)
-                        : err_set(e, ERR_NOMEM, "no memory for the statistics of %lld elements",
-                                  (long long)a->count);
-    pass_release(&p);
-    return code;
+    TRY(stats_begin(&is, &s, e));
+    enum err err = stats_add(s, a, b, o, (struct case_span){0, a->count}, e);
+    if (!err)
+        err = stats_end(s, ret_stats, e);
+    stats_close(s);
+    return err;
 }

@@ -292,7 +292,7 @@ bool strip_add(struct tally *k, const struct tally_subject *s, int64_t from, int
         (s->b && !side_make(&f, s, s->b, from, n, &g, values, TALLY_B_ULP, &b)))
         return false;
 
-    target_commit(k, &g, s->o->value[0], n);
+    target_commit(k, &g, s->first, n);
     side_commit(&k->a, &g, &a, from, n);
     ratios_clamp(a.ratio, n);
     if (s->b) {

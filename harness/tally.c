@@ -140,18 +140,18 @@ static bool is_broken(const struct reference *r)
     return isfinite(r->value) && (!(r->bound >= 0) || !isfinite(r->tail));
 }
 
-static void reference_add(const struct oracle *o, struct tally *k, const struct reference *r,
-                          int64_t i)
+static void reference_add(const struct tally_subject *p, struct tally *k,
+                          const struct reference *r, int64_t i)
 {
     bool finite = isfinite(r->value);
     if (is_broken(r))
         first_update(&k->broken, i);
     if (finite && r->bound < INFINITY) {
         k->judged++;
-        k->powerful += o->drop[i] > 2 * r->bound;
+        k->powerful += p->o->drop[i] > 2 * r->bound;
     }
     k->a.unjudged += r->bound == INFINITY;
-    k->constant &= r->value == o->value[0] || (isnan(r->value) && isnan(o->value[0]));
+    k->constant &= r->value == p->first || (isnan(r->value) && isnan(p->first));
 }
 
 static void element_add(const struct tally_subject *p, struct tally *k,
@@ -162,7 +162,7 @@ static void element_add(const struct tally_subject *p, struct tally *k,
     struct reference r = {.bound = INFINITY};
     if (p->o) {
         r = reference_make(p->a->dtype, p->o->value[i], p->o->tail[i], p->o->bound[i]);
-        reference_add(p->o, k, &r, i);
+        reference_add(p, k, &r, i);
         ca = outcome_make(p->a->dtype, &r, a);
     }
     side_add(p, &k->a, &k->a_class, &ca, a, i);

@@ -74,6 +74,7 @@ struct tally_subject {
     const struct tensor *a, *b;
     const struct oracle *o;
     uint64_t poison;
+    double first; /* value of the reference's first element */
 };
 
 /* The values of some elements, for a distribution each: x has room for one per element. */

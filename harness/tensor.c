@@ -8,6 +8,8 @@
 #define XXH_STATIC_LINKING_ONLY /* the size of the state */
 #include <xxhash.h>
 
+#include "pages.h"
+
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "elements are read as they lie");
 
 static enum err shape_check(enum dtype d, int rank, const int64_t *dim, int64_t *ret_count,
@@ -34,7 +36,9 @@ static enum err shape_check(enum dtype d, int rank, const int64_t *dim, int64_t 
     return ERR_OK;
 }
 
-enum err tensor_init(struct tensor *t, enum dtype d, int rank, const int64_t *dim,
+enum { RESERVE_LEAST = 1 << 20 }; /* bytes; a choice */
+
+static enum err init(struct tensor *t, enum dtype d, int rank, const int64_t *dim, bool reserve,
                      struct errinfo *e)
 {
     if ((unsigned)d >= DTYPE_COUNT_)
@@ -44,19 +48,44 @@ enum err tensor_init(struct tensor *t, enum dtype d, int rank, const int64_t *di
     TRY(shape_check(d, rank, dim, &count, e));
 
     size_t bytes = (size_t)count * (size_t)dtype_info(d)->bytes;
-    void *data = calloc(bytes ? bytes : 1, 1);
+    reserve &= bytes > RESERVE_LEAST;
+    void *data = reserve ? pages_take(bytes) : calloc(bytes ? bytes : 1, 1);
     if (!data)
-        return err_set(e, ERR_NOMEM, "no memory for a tensor of %zu bytes", bytes);
+        return err_set(e, ERR_NOMEM, "no %s for a tensor of %zu bytes",
+                       reserve ? "address space" : "memory", bytes);
 
-    *t = (struct tensor){.dtype = d, .rank = rank, .count = count, .data = data};
+    *t = (struct tensor){
+        .dtype = d, .rank = rank, .count = count, .data = data, .reserved = reserve};
     if (rank)
         memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
     return ERR_OK;
 }
 
+enum err tensor_init(struct tensor *t, enum dtype d, int rank, const int64_t *dim,
+                     struct errinfo *e)
+{
+    return init(t, d, rank, dim, false, e);
+}
+
+enum err tensor_reserve(struct tensor *t, enum dtype d, int rank, const int64_t *dim,
+                        struct errinfo *e)
+{
+    return init(t, d, rank, dim, true, e);
+}
+
+void tensor_drop(struct tensor *t, int64_t from, int64_t to)
+{
+    size_t width = (size_t)dtype_info(t->dtype)->bytes;
+    if (t->reserved)
+        pages_drop(t->data, (size_t)from * width, (size_t)to * width);
+}
+
 void tensor_release(struct tensor *t)
 {
-    free(t->data);
+    if (t->reserved)
+        pages_release(t->data, tensor_bytes(t));
+    else
+        free(t->data);
     *t = (struct tensor){0};
 }
 
@@ -110,23 +139,59 @@ double tensor_value(const struct tensor *t, int64_t i)
     return dtype_value(t->dtype, tensor_bits(t, i));
 }
 
-void tensor_digest(const struct tensor *t, char *ret_hex)
+struct tensor_digester {
+    XXH3_state_t state;
+};
+
+static void digest_shape(XXH3_state_t *state, const struct tensor *t)
 {
-    static const char digits[] = "0123456789abcdef";
     const char *name = dtype_info(t->dtype)->name;
     int64_t rank = t->rank;
-    XXH3_state_t state;
-    XXH3_128bits_reset(&state);
-    XXH3_128bits_update(&state, name, strlen(name) + 1);
-    XXH3_128bits_update(&state, &rank, sizeof rank);
-    XXH3_128bits_update(&state, t->dim, (size_t)rank * sizeof *t->dim);
-    XXH3_128bits_update(&state, t->data, tensor_bytes(t));
+    XXH3_128bits_reset(state);
+    XXH3_128bits_update(state, name, strlen(name) + 1);
+    XXH3_128bits_update(state, &rank, sizeof rank);
+    XXH3_128bits_update(state, t->dim, (size_t)rank * sizeof *t->dim);
+}
 
+static void digest_print(const XXH3_state_t *state, char *ret_hex)
+{
+    static const char digits[] = "0123456789abcdef";
     XXH128_canonical_t digest;
-    XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(&state));
+    XXH128_canonicalFromHash(&digest, XXH3_128bits_digest(state));
     for (size_t i = 0; i < sizeof digest.digest; i++) {
         ret_hex[2 * i] = digits[digest.digest[i] >> 4];
         ret_hex[2 * i + 1] = digits[digest.digest[i] & 15];
     }
     ret_hex[2 * sizeof digest.digest] = 0;
+}
+
+void tensor_digest(const struct tensor *t, char *ret_hex)
+{
+    XXH3_state_t state;
+    digest_shape(&state, t);
+    XXH3_128bits_update(&state, t->data, tensor_bytes(t));
+    digest_print(&state, ret_hex);
+}
+
+enum err tensor_digest_begin(const struct tensor *t, struct tensor_digester **ret_digester,
+                             struct errinfo *e)
+{
+    struct tensor_digester *d = aligned_alloc(64, sizeof *d);
+    if (!d)
+        return err_set(e, ERR_NOMEM, "out of memory");
+    digest_shape(&d->state, t);
+    *ret_digester = d;
+    return ERR_OK;
+}
+
+void tensor_digest_add(struct tensor_digester *d, const void *bytes, size_t size)
+{
+    XXH3_128bits_update(&d->state, bytes, size);
+}
+
+void tensor_digest_end(struct tensor_digester *d, char *ret_hex)
+{
+    if (d && ret_hex)
+        digest_print(&d->state, ret_hex);
+    free(d);
 }

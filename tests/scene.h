@@ -43,7 +43,7 @@ static inline struct oracle scene_oracle_at(const struct scene *s, int which, in
 {
     struct oracle o;
     struct errinfo e = {0};
-    ck_assert_msg(!s->id.family->oracle(&s->id, &s->plan, s->at, which, threads, &o, &e),
+    ck_assert_msg(!case_oracle(&s->id, &s->plan, s->at, which, threads, &o, &e),
                   "%s: %s", s->text, e.text);
     return o;
 }

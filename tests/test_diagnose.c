@@ -36,7 +36,7 @@ static void scene_open(struct scene *s, const char *text)
             ck_assert_int_eq(case_input(&s->id, &s->plan, i, &s->input[i], &e), 0);
             input[i] = &s->input[i];
         }
-    ck_assert_msg(s->id.family->oracle(&s->id, &s->plan, input, 2, 1, &s->oracle, &e) == 0,
+    ck_assert_msg(case_oracle(&s->id, &s->plan, input, 2, 1, &s->oracle, &e) == 0,
                   "%s", e.text);
     const struct case_tensor *c = &s->plan.tensor[2];
     ck_assert_int_eq(tensor_init(&s->a, c->dtype, c->rank, c->dim, &e), 0);

@@ -192,15 +192,16 @@ static enum err attention_plan(const struct case_id *id, struct case_plan *ret_p
 }
 
 static enum err family_oracle(const struct case_id *id, const struct case_plan *plan,
-                              const struct tensor *const *input, int which, int threads,
-                              struct oracle *ret_oracle, struct errinfo *e)
+                              const struct tensor *const *input, int which,
+                              struct case_span span, int threads, struct oracle *o,
+                              struct errinfo *e)
 {
     struct attention a;
     attention_decode(id, &a);
     bool gradients = attention_has_gradients(&a) && which != ATTENTION_LSE &&
                      which != ATTENTION_P && which != ATTENTION_DROPBACK_KEEP;
-    return (gradients ? attention_gradient_oracle : attention_oracle)(id, plan, input, which,
-                                                                      threads, ret_oracle, e);
+    return (gradients ? attention_gradient_oracle : attention_oracle)(
+        id, plan, input, which, span, threads, o, e);
 }
 
 static const struct suite_row suites[] = {

@@ -135,7 +135,7 @@ void attention_plan_make(const struct case_id *id, const struct attention *a,
 
 /* family.fill */
 bool attention_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                    struct tensor *t);
+                  struct case_span span, struct tensor *t);
 
 /* --- row.c -----------------------------------------------------------------------------------
  */
@@ -213,8 +213,9 @@ struct element attention_merged_lse(const struct attention *a, const struct elem
 
 /* As family.oracle, for all but gradients. */
 enum err attention_oracle(const struct case_id *id, const struct case_plan *plan,
-                          const struct tensor *const *input, int which, int threads,
-                          struct oracle *ret_oracle, struct errinfo *e);
+                          const struct tensor *const *input, int which,
+                          struct case_span span, int threads, struct oracle *o,
+                          struct errinfo *e);
 
 /* --- dropout.c -------------------------------------------------------------------------------
  */
@@ -234,7 +235,8 @@ float dropout_factor(const struct attention *a);
 
 /* As family.oracle, for DP, DS, DQ, DK and DV. */
 enum err attention_gradient_oracle(const struct case_id *id, const struct case_plan *plan,
-                                   const struct tensor *const *input, int which, int threads,
-                                   struct oracle *ret_oracle, struct errinfo *e);
+                                   const struct tensor *const *input, int which,
+                                   struct case_span span, int threads, struct oracle *o,
+                                   struct errinfo *e);
 
 #endif

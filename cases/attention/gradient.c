@@ -252,14 +252,15 @@ static void plane_keys(const struct attention *a, const struct tensor *const *in
 }
 
 static enum err keys_oracle(const struct attention *a, const struct tensor *const *input,
-                            int which, struct plane *g, struct oracle *o, struct errinfo *e)
+                            int which, struct case_span span, struct plane *g,
+                            struct oracle *o, struct errinfo *e)
 {
     int64_t n = a->keys * a->d, group = a->heads / a->kv_heads;
     struct sum *sums = calloc((size_t)n, sizeof *sums);
     if (!sums)
         return err_set(e, ERR_NOMEM, "no memory for gradients of %lld keys",
                        (long long)a->keys);
-    for (int64_t kv = 0; kv < a->batch * a->kv_heads; kv++) {
+    for (int64_t kv = span.from / n; kv * n < span.to; kv++) {
         for (int64_t at = 0; at < n; at++)
             sums[at] = (struct sum){.unsure = false};
         for (int64_t h = 0; h < group; h++) {
@@ -274,11 +275,13 @@ static enum err keys_oracle(const struct attention *a, const struct tensor *cons
 }
 
 static enum err all_planes(const struct attention *a, const struct tensor *const *input,
-                           int which, struct plane *g, struct oracle *o, struct errinfo *e)
+                           int which, struct case_span span, struct plane *g,
+                           struct oracle *o, struct errinfo *e)
 {
+    int64_t n = a->queries * (which == ATTENTION_DQ ? a->d : a->keys);
     if (which == ATTENTION_DK || which == ATTENTION_DV)
-        return keys_oracle(a, input, which, g, o, e);
-    for (int64_t z = 0; z < a->batch * a->heads; z++) {
+        return keys_oracle(a, input, which, span, g, o, e);
+    for (int64_t z = span.from / n; z * n < span.to; z++) {
         plane_make(a, input, z, g);
         if (which == ATTENTION_DQ)
             plane_dq(a, input, g, z, o);
@@ -289,21 +292,16 @@ static enum err all_planes(const struct attention *a, const struct tensor *const
 }
 
 enum err attention_gradient_oracle(const struct case_id *id, const struct case_plan *plan,
-                                   const struct tensor *const *input, int which, int threads,
-                                   struct oracle *ret_oracle, struct errinfo *e)
+                                   const struct tensor *const *input, int which,
+                                   struct case_span span, int threads, struct oracle *o,
+                                   struct errinfo *e)
 {
-    (void)threads;
-    const struct case_tensor *t = &plan->tensor[which];
+    (void)plan, (void)threads;
     struct attention a;
     struct plane g;
-    struct oracle o;
     attention_decode(id, &a);
     TRY(plane_init(&g, &a, e));
-    enum err code = oracle_init(&o, t->dim[0] * t->dim[1] * t->dim[2] * t->dim[3], e);
-    if (!code && (code = all_planes(&a, input, which, &g, &o, e)))
-        oracle_release(&o);
+    enum err code = all_planes(&a, input, which, span, &g, o, e);
     plane_release(&g);
-    if (!code)
-        *ret_oracle = o;
     return code;
 }

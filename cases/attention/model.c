@@ -6,10 +6,10 @@
 #include <stdlib.h>
 
 const struct case_model attention_models[] = {
-#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right},
+#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right, false},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 /* One query under way. Numbers are doubles that hold f32 values, but for WIDE. */

@@ -16,6 +16,7 @@ static void tensor_set(struct case_tensor *t, const char *name, enum tensor_role
 {
     *t = (struct case_tensor){
         .role = role, .dtype = d, .rank = rank, .dist = dist, .axis = rank - 1};
+    t->whole = role == TENSOR_IN; /* any row of O may look at any key */
     snprintf(t->name, sizeof t->name, "%s", name);
     memcpy(t->dim, dim, (size_t)rank * sizeof *dim);
 }

@@ -37,7 +37,7 @@ uint64_t convert_bits(enum dtype to, double x);
  * both ends included; n = 6 times their count takes each once. sweep   the i-th of n equal
  * ranges of bit patterns, a random one in it; n = 65536 takes each 16-bit input once */
 bool convert_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                  struct tensor *t);
+                  struct case_span span, struct tensor *t);
 
 /* How many points the tie table has. */
 uint64_t convert_points(enum dtype to);

@@ -16,7 +16,7 @@ const struct case_model convert_models[] = {
     [WAY_ZERO] = {"saturating, NaN gives 0", CAUSE_NANINF, true},
     [WAY_LEAST] = {"saturating, NaN gives the smallest integer", CAUSE_NANINF, true},
     [WAY_HALVES] = {"two saturating 32-bit halves", CAUSE_NANINF, true},
-    [WAY_NEAREST + 1] = {NULL, CAUSE_UNEXPLAINED, false},
+    [WAY_NEAREST + 1] = {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 /* Of a finite x, for a float format: the number of that format toward zero. */

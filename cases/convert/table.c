@@ -51,7 +51,7 @@ static uint64_t sweep_bits(enum dtype from, struct rng_key key, int64_t i, int64
 }
 
 bool convert_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                  struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
     (void)plan;
     (void)i;
@@ -59,7 +59,7 @@ bool convert_fill(const struct case_id *id, const struct case_plan *plan, int i,
     enum dtype to = convert_to(id);
     if (id->value[P_TABLE].i == TABLE_DIST)
         return false;
-    for (int64_t k = 0; k < t->count; k++)
+    for (int64_t k = span.from; k < span.to; k++)
         tensor_set_bits(t, k,
                         id->value[P_TABLE].i == TABLE_TIES
                             ? tie_bits(t->dtype, to, k, t->count)

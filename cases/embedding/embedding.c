@@ -77,14 +77,15 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
 }
 
 /* As words are: half of the tokens are among the first square root of the rows. */
-static bool fill(const struct case_id *id, const struct case_plan *p, int i, struct tensor *t)
+static bool fill(const struct case_id *id, const struct case_plan *p, int i,
+                  struct case_span span, struct tensor *t)
 {
     struct rng_key key = rng_key_make(id->seed, "embedding/index");
     uint64_t vocab = (uint64_t)id->value[VOCAB].i, few = 1;
     (void)p;
     while ((few + 1) * (few + 1) <= vocab)
         few++;
-    for (int64_t k = 0; i == EMBEDDING_INDEX && k < t->count; k++) {
+    for (int64_t k = span.from; i == EMBEDDING_INDEX && k < span.to; k++) {
         uint64_t drawn = rng_bits(key, (uint64_t)k, 0);
         tensor_set_bits(t, k, (drawn >> 1) % (drawn & 1 ? few : vocab));
     }
@@ -141,31 +142,29 @@ static struct element element_of(const struct embedding *m, const struct sum *s)
 }
 
 static enum err oracle(const struct case_id *id, const struct case_plan *p,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e)
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e)
 {
     struct embedding m;
-    struct oracle o;
     (void)p, (void)which, (void)threads;
     embedding_decode(id, &m);
-    struct sum *sum = calloc((size_t)(m.vocab * m.d), sizeof *sum);
+    struct sum *sum = calloc((size_t)(span.to - span.from), sizeof *sum);
     if (!sum)
         return err_set(e, ERR_NOMEM, "no memory for the sums of %lld elements",
-                       (long long)(m.vocab * m.d));
-    for (int64_t i = 0; i < m.tokens * m.d; i++) {
-        int64_t v = (int64_t)tensor_value(input[EMBEDDING_INDEX], i / m.d);
-        if (v != m.padding)
-            sum_add(&sum[v * m.d + i % m.d], tensor_value(input[EMBEDDING_DY], i));
+                       (long long)(span.to - span.from));
+    for (int64_t t = 0; t < m.tokens; t++) {
+        int64_t v = (int64_t)tensor_value(input[EMBEDDING_INDEX], t);
+        struct case_span in = case_row(span, v, m.d);
+        for (int64_t i = in.from; v != m.padding && i < in.to; i++)
+            sum_add(&sum[v * m.d + i - span.from],
+                    tensor_value(input[EMBEDDING_DY], t * m.d + i));
     }
-    enum err code = oracle_init(&o, m.vocab * m.d, e);
-    for (int64_t i = 0; !code && i < o.count; i++) {
-        struct element x = element_of(&m, &sum[i]);
-        element_put(&o, i, &x);
+    for (int64_t i = span.from; i < span.to; i++) {
+        struct element x = element_of(&m, &sum[i - span.from]);
+        element_put(o, i, &x);
     }
     free(sum);
-    if (!code)
-        *ret_oracle = o;
-    return code;
+    return ERR_OK;
 }
 
 static const struct suite_row suites[] = {

@@ -11,10 +11,10 @@ enum change {
 };
 
 const struct case_model embedding_models[] = {
-#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right},
+#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right, false},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 static double round_to(enum dtype d, double x)

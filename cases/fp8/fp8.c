@@ -147,20 +147,20 @@ static enum err plan(const struct case_id *id, struct case_plan *ret_plan, struc
 }
 
 /* dist=special: the second row is zero, all elements of the third are equal. */
-static void special_fill(const struct case_id *id, struct tensor *x)
+static void special_fill(const struct case_id *id, struct case_span span, struct tensor *x)
 {
     int64_t d = x->dim[1];
-    fill_tensor(x, rng_key_make(id->seed, "fp8/x/special"), DIST_SPECIAL, 1);
-    for (int64_t i = d; i < 3 * d && i < x->count; i++)
+    fill_span(x, rng_key_make(id->seed, "fp8/x/special"), DIST_SPECIAL, 1, span.from, span.to);
+    for (int64_t i = d > span.from ? d : span.from; i < 3 * d && i < span.to; i++)
         tensor_set_bits(x, i, dtype_round(x->dtype, i < 2 * d ? 0 : -0.7));
 }
 
 /* cast, dist=ties: in sixes, the two signs of: the number before a midpoint of the format, the
  * midpoint, the number after it; the last midpoint is half a step beyond the largest number. */
-static void ties_fill(enum dtype to, struct tensor *x)
+static void ties_fill(enum dtype to, struct case_span span, struct tensor *x)
 {
     uint64_t count = dtype_round(to, dtype_max(to)) + 1;
-    for (int64_t i = 0; i < x->count; i++) {
+    for (int64_t i = span.from; i < span.to; i++) {
         uint64_t k = (uint64_t)i / 6 % count;
         double low = dtype_value(to, k), before = dtype_value(to, k ? k - 1 : 0);
         double high = k + 1 < count ? dtype_value(to, k + 1) : 2 * low - before;
@@ -171,22 +171,23 @@ static void ties_fill(enum dtype to, struct tensor *x)
 }
 
 /* Codes: every one in turn, from another place in each row of 256. */
-static bool fill(const struct case_id *id, const struct case_plan *p, int i, struct tensor *t)
+static bool fill(const struct case_id *id, const struct case_plan *p, int i,
+                  struct case_span span, struct tensor *t)
 {
     struct rng_key key = rng_key_make(id->seed, "fp8/code");
     struct fp8 f;
     fp8_decode(id, &f);
     if (i == FP8_X && f.cast && id->dist == DIST_TIES) {
-        ties_fill(f.to, t);
+        ties_fill(f.to, span, t);
         return true;
     }
     if (i == FP8_X && id->dist == DIST_SPECIAL) {
-        special_fill(id, t);
+        special_fill(id, span, t);
         return true;
     }
     if (p->tensor[i].role != TENSOR_IN || strcmp(p->tensor[i].name, "code"))
         return false;
-    for (int64_t k = 0; k < t->count; k++)
+    for (int64_t k = span.from; k < span.to; k++)
         tensor_set_bits(t, k, ((uint64_t)k * 77 + rng_bits(key, (uint64_t)k / 256, 0)) & 255);
     return true;
 }
@@ -194,18 +195,28 @@ static bool fill(const struct case_id *id, const struct case_plan *p, int i, str
 /* --- reference -------------------------------------------------------------------------------
  */
 
-static void scales_fill(const struct fp8 *f, const struct tensor *x, struct element *ret_scale)
+/* First element of a group; the group after the last one starts behind the last element. */
+static int64_t group_start(const struct fp8 *f, int64_t g)
 {
-    int64_t groups = fp8_groups(f);
-    double *most = calloc((size_t)groups, sizeof *most);
-    for (int64_t i = 0; most && i < x->count; i++) {
+    int64_t in = g % each(f) * fp8_width(f);
+    return g / each(f) * fp8_length(f) + in;
+}
+
+/* The one scale of a whole tensor is noted. */
+static struct element scale_of(const struct fp8 *f, const struct tensor *x, int64_t g,
+                               struct oracle *o)
+{
+    double most = 0;
+    bool noted = f->group == FP8_TENSOR && o->noted;
+    for (int64_t i = group_start(f, g); !noted && i < group_start(f, g + 1); i++) {
         double v = fabs(tensor_value(x, i));
-        int64_t g = fp8_group_of(f, i);
-        most[g] = v > most[g] ? v : most[g];
+        most = v > most ? v : most;
     }
-    for (int64_t g = 0; g < groups; g++)
-        ret_scale[g] = most ? fp8_scale(f, most[g]) : element_open(0);
-    free(most);
+    if (noted)
+        most = o->note[0];
+    o->noted = 1;
+    o->note[0] = most;
+    return fp8_scale(f, most);
 }
 
 /* One product of two numbers that f32 holds, rounded to f32 and then to the format. */
@@ -220,35 +231,45 @@ static struct element product(const struct fp8 *f, double code, double scale)
 }
 
 static enum err oracle(const struct case_id *id, const struct case_plan *p,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e)
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e)
 {
     struct fp8 f;
-    struct oracle o;
-    (void)p, (void)threads;
+    (void)p, (void)threads, (void)e;
     fp8_decode(id, &f);
-    int64_t groups = fp8_groups(&f), n = f.rows * f.d;
-    struct element *scale = calloc((size_t)groups, sizeof *scale);
-    if (!scale)
-        return err_set(e, ERR_NOMEM, "no memory for %lld scales", (long long)groups);
-    enum err code = oracle_init(&o, !f.back && which == FP8_SCALE ? groups : n, e);
-    for (int64_t g = 0; f.cast && g < groups; g++)
-        scale[g] = element_exact(1);
-    if (!f.back && !f.cast && !code)
-        scales_fill(&f, input[FP8_X], scale);
-    for (int64_t i = 0; !code && i < o.count; i++) {
-        int64_t g = fp8_group_of(&f, i);
-        struct element x =
-            f.back ? product(&f, tensor_value(input[FP8_CODE_IN], i),
-                             tensor_value(input[FP8_SCALE_IN], g))
-            : which == FP8_SCALE ? scale[i]
-                                 : fp8_code(&f, tensor_value(input[FP8_X], i), &scale[g]);
-        element_put(&o, i, &x);
+    bool scales = !f.back && which == FP8_SCALE;
+    struct element scale = element_exact(1);
+    int64_t last = -1;
+    for (int64_t i = span.from; i < span.to; i++) {
+        int64_t g = scales ? i : fp8_group_of(&f, i);
+        if (!f.back && !f.cast && g != last)
+            scale = scale_of(&f, input[FP8_X], g, o);
+        last = g;
+        struct element x = f.back ? product(&f, tensor_value(input[FP8_CODE_IN], i),
+                                            tensor_value(input[FP8_SCALE_IN], g))
+                           : scales ? scale
+                                    : fp8_code(&f, tensor_value(input[FP8_X], i), &scale);
+        element_put(o, i, &x);
     }
-    free(scale);
-    if (!code)
-        *ret_oracle = o;
-    return code;
+    return ERR_OK;
+}
+
+/* Whole groups, and the next one, whose scale a model takes. */
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    struct fp8 f;
+    (void)p;
+    fp8_decode(id, &f);
+    *ret_need = span;
+    if (f.cast || (f.back && i == FP8_CODE_IN))
+        return true;
+    struct case_span g = {fp8_group_of(&f, span.from), fp8_group_of(&f, span.to - 1) + 1};
+    if (!f.back && which == FP8_SCALE)
+        g = span;
+    g.to += g.to < fp8_groups(&f);
+    *ret_need = f.back ? g : (struct case_span){group_start(&f, g.from), group_start(&f, g.to)};
+    return f.group != FP8_TENSOR;
 }
 
 static const struct suite_row suites[] = {
@@ -266,6 +287,7 @@ const struct family family_fp8 = {
     .suites = suites,
     .plan = plan,
     .oracle = oracle,
+    .needs = needs,
     .models = fp8_models,
     .model = fp8_model,
     .fill = fill,

@@ -10,10 +10,10 @@ enum change {
 };
 
 const struct case_model fp8_models[] = {
-#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right},
+#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right, CHANGE_##change == CHANGE_TENSOR},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 static bool is_fnuz(enum dtype to)

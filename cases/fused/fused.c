@@ -137,15 +137,26 @@ static enum err fused_plan(const struct case_id *id, struct case_plan *ret_plan,
 
 /* v is a mean of squares: not negative. */
 static bool fused_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                       struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
     if (i != FUSED_V)
         return false;
     struct rng_key key = rng_key_make(id->seed, "fused/v");
-    for (int64_t k = 0; k < t->count; k++)
+    for (int64_t k = span.from; k < span.to; k++)
         tensor_set_bits(
             t, k, fill_bits(key, plan->tensor[i].dist, DTYPE_F32, t->count, k) & 0x7fffffffu);
     return true;
+}
+
+/* LAMB's norms are of all elements. */
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    struct fused s;
+    (void)p, (void)which, (void)i;
+    fused_decode(id, &s);
+    *ret_need = span;
+    return !s.lamb;
 }
 
 static const struct suite_row suites[] = {
@@ -163,6 +174,7 @@ const struct family family_fused = {
     .suites = suites,
     .plan = fused_plan,
     .oracle = fused_oracle,
+    .needs = needs,
     .models = fused_models,
     .model = fused_model,
     .fill = fused_fill,

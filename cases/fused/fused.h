@@ -34,8 +34,8 @@ static inline int64_t fused_blocks(const struct fused *s)
 }
 
 enum err fused_oracle(const struct case_id *id, const struct case_plan *plan,
-                      const struct tensor *const *input, int which, int threads,
-                      struct oracle *ret_oracle, struct errinfo *e);
+                      const struct tensor *const *input, int which, struct case_span span,
+                      int threads, struct oracle *o, struct errinfo *e);
 
 /* One element before the trust ratio. */
 struct fused_element {

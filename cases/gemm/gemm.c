@@ -297,12 +297,12 @@ static enum err gemm_plan(const struct case_id *id, struct case_plan *ret_plan,
 
 /* For masks (fill.h) B is all ones: the products are A's elements. */
 static bool gemm_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                      struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
     (void)plan;
     if (id->dist != DIST_MASK || i != GEMM_B)
         return false;
-    for (int64_t k = 0; k < t->count; k++)
+    for (int64_t k = span.from; k < span.to; k++)
         tensor_set_bits(t, k, dtype_round(t->dtype, 1));
     return true;
 }
@@ -337,6 +337,20 @@ static const struct suite_row gemm_suites[] = {
     {NULL, NULL},
 };
 
+/* Rows of A, and C; any element of B. */
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    struct gemm g;
+    (void)p;
+    gemm_decode(id, &g);
+    struct case_span row = {span.from / g.n, (span.to - 1) / g.n + 1};
+    *ret_need = i == GEMM_C ? span
+                            : (struct case_span){gemm_at_a(&g, 0, row.from, 0),
+                                                 gemm_at_a(&g, 0, row.to, 0)};
+    return which == GEMM_C && (i == GEMM_C || (i == GEMM_A && !g.ta && g.batch == 1));
+}
+
 const struct family family_gemm = {
     .name = "gemm",
     .summary = "C = alpha op(A) op(B) + beta C",
@@ -345,6 +359,7 @@ const struct family family_gemm = {
     .suites = gemm_suites,
     .plan = gemm_plan,
     .oracle = gemm_oracle,
+    .needs = needs,
     .models = gemm_models,
     .model = gemm_model,
     .fill = gemm_fill,

@@ -113,7 +113,7 @@ double gemm_sum_limit(const struct gemm *g);
 
 /* family.oracle */
 enum err gemm_oracle(const struct case_id *id, const struct case_plan *plan,
-                     const struct tensor *const *input, int which, int threads,
-                     struct oracle *ret_oracle, struct errinfo *e);
+                     const struct tensor *const *input, int which, struct case_span span,
+                     int threads, struct oracle *o, struct errinfo *e);
 
 #endif

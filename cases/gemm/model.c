@@ -45,10 +45,10 @@ struct recipe {
 
 const struct case_model gemm_models[] = {
 #define MODEL(name, cause, right, input, product, accumulate, order, argument)                 \
-    {name, CAUSE_##cause, right},
+    {name, CAUSE_##cause, right, order == SWAP_A},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 static const struct recipe recipes[] = {

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One matrix of the batch, and of k the range [first, last): what is summed at once. Its
+/* Rows of one matrix of the batch, and of k the range [first, last): what is summed at once. Its
  * elements lie from `base` on in the reference. */
 struct slice {
-    int64_t batch, first, last, base;
+    int64_t batch, first, last, row, rows, base;
 };
 
 /* Operands of a slice packed as floats, with notes on each row of op(A) and column of op(B). */
@@ -27,15 +27,16 @@ static void packed_release(struct packed *p)
     free(p->column);
 }
 
-/* Room for the longest slice. */
-static enum err packed_init(struct packed *p, const struct gemm *g, struct errinfo *e)
+/* Room for the longest slice of so many rows. */
+static enum err packed_init(struct packed *p, const struct gemm *g, int64_t rows,
+                            struct errinfo *e)
 {
     size_t columns = (size_t)(g->n + GEMM_PANEL - 1) / GEMM_PANEL * GEMM_PANEL;
     size_t k = g->k ? (size_t)g->k : 1;
-    *p = (struct packed){.o = {g->m, g->n, g->k, NULL, NULL}};
-    p->o.a = calloc((size_t)g->m * k, sizeof *p->o.a);
+    *p = (struct packed){.o = {rows, g->n, g->k, NULL, NULL}};
+    p->o.a = calloc((size_t)rows * k, sizeof *p->o.a);
     p->o.b = calloc(columns * k, sizeof *p->o.b);
-    p->row = calloc((size_t)g->m, sizeof *p->row);
+    p->row = calloc((size_t)rows, sizeof *p->row);
     p->column = calloc((size_t)g->n, sizeof *p->column);
     if (p->o.a && p->o.b && p->row && p->column)
         return ERR_OK;
@@ -71,11 +72,11 @@ static void packed_fill(struct packed *p, const struct gemm *g, const struct sli
                         const struct tensor *a, const struct tensor *b)
 {
     p->o.k = s->last - s->first;
-    memset(p->row, 0, (size_t)g->m * sizeof *p->row);
+    memset(p->row, 0, (size_t)s->rows * sizeof *p->row);
     memset(p->column, 0, (size_t)g->n * sizeof *p->column);
-    for (int64_t i = 0; i < g->m; i++)
+    for (int64_t i = 0; i < s->rows; i++)
         for (int64_t l = 0; l < p->o.k; l++) {
-            double x = tensor_value(a, gemm_at_a(g, s->batch, i, s->first + l));
+            double x = tensor_value(a, gemm_at_a(g, s->batch, s->row + i, s->first + l));
             *packed_a(p, i, l) = (float)x;
             line_note(&p->row[i], x);
         }
@@ -245,36 +246,42 @@ static struct gemm gemm_of(const struct gemm *whole, int which, const struct sli
 static struct slice slice_at(const struct gemm *g, int64_t range, int64_t ranges, int64_t batch)
 {
     int64_t chunk = (g->k + ranges - 1) / ranges, first = range * chunk;
-    struct slice s = {.batch = batch, .base = (range * g->batch + batch) * g->m * g->n};
+    struct slice s = {
+        .batch = batch, .rows = g->m, .base = (range * g->batch + batch) * g->m * g->n};
     s.first = first < g->k ? first : g->k;
     s.last = s.first + chunk < g->k ? s.first + chunk : g->k;
     return s;
 }
 
+/* Of the slice of a whole matrix, the rows that have elements of the span. */
+static void slice_rows(struct slice *s, const struct gemm *g, struct case_span span)
+{
+    int64_t end = s->base + g->m * g->n;
+    s->row = span.from > s->base ? (span.from - s->base) / g->n : 0;
+    s->rows = span.to < end ? (span.to - s->base + g->n - 1) / g->n : g->m;
+    s->rows -= s->row;
+    s->base += s->row * g->n;
+}
+
 enum err gemm_oracle(const struct case_id *id, const struct case_plan *plan,
-                     const struct tensor *const *input, int which, int threads,
-                     struct oracle *ret_oracle, struct errinfo *e)
+                     const struct tensor *const *input, int which, struct case_span span,
+                     int threads, struct oracle *o, struct errinfo *e)
 {
     struct gemm g;
     struct packed p;
-    struct oracle o;
     gemm_decode(id, &g);
     int64_t ranges = which == GEMM_SUM && g.sums == GEMM_NARROW ? g.split : 1;
-    TRY(packed_init(&p, &g, e));
-    enum err code = oracle_init(&o, ranges * g.batch * g.m * g.n, e);
-    if (code) {
-        packed_release(&p);
-        return code;
-    }
+    int64_t size = g.m * g.n, most = (span.to - span.from) / g.n + 2;
+    TRY(packed_init(&p, &g, most < g.m ? most : g.m, e));
     bool old = plan->tensor[GEMM_C].role == TENSOR_INOUT && which == GEMM_C;
-    for (int64_t i = 0; i < ranges * g.batch; i++) {
+    for (int64_t i = span.from / size; i * size < span.to; i++) {
         struct slice s = slice_at(&g, i / g.batch, ranges, i % g.batch);
+        slice_rows(&s, &g, span);
         packed_fill(&p, &g, &s, input[GEMM_A], input[GEMM_B]);
         struct reference_job all = {
-            gemm_of(&g, which, &s), &p, old ? input[GEMM_C] : NULL, &s, &o, 0, g.m};
+            gemm_of(&g, which, &s), &p, old ? input[GEMM_C] : NULL, &s, o, 0, s.rows};
         rows_spread(&all, threads);
     }
     packed_release(&p);
-    *ret_oracle = o;
     return ERR_OK;
 }

@@ -119,7 +119,8 @@ static uint64_t bits_of(int64_t place)
     return (uint64_t)(place >= 0 ? place : 0x80000000 - place);
 }
 
-static bool fill(const struct case_id *id, const struct case_plan *p, int i, struct tensor *t)
+static bool fill(const struct case_id *id, const struct case_plan *p, int i,
+                  struct case_span span, struct tensor *t)
 {
     struct rng_key key = rng_key_make(id->seed, i ? "math/range/d" : "math/range/x");
     if (id->value[P_TABLE].i == TABLE_DIST)
@@ -128,7 +129,7 @@ static bool fill(const struct case_id *id, const struct case_plan *p, int i, str
     int64_t first = place_of((float)id->value[P_LO].r);
     int64_t count = place_of((float)id->value[P_HI].r) - first + 1;
     int64_t part = i ? count : count / t->count > 1 ? count / t->count : 1;
-    for (int64_t k = 0; k < t->count; k++) {
+    for (int64_t k = span.from; k < span.to; k++) {
         int64_t from = i ? 0 : (int64_t)((__int128)count * k / t->count);
         int64_t in = (int64_t)(rng_bits(key, (uint64_t)k, 0) % (uint64_t)part);
         tensor_set_bits(t, k, bits_of(first + from + in));
@@ -186,16 +187,23 @@ static void judge(enum function f, double x, double d, struct oracle *o, int64_t
 }
 
 static enum err oracle(const struct case_id *id, const struct case_plan *p,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e)
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e)
 {
     enum function f = math_function_of(id);
-    (void)threads;
-    TRY(oracle_init(ret_oracle, p->tensor[which].dim[0], e));
-    for (int64_t i = 0; i < ret_oracle->count; i++)
+    (void)p, (void)which, (void)threads, (void)e;
+    for (int64_t i = span.from; i < span.to; i++)
         judge(f, tensor_value(input[0], i),
-              facts[f].arguments == 2 ? tensor_value(input[1], i) : 0, ret_oracle, i);
+              facts[f].arguments == 2 ? tensor_value(input[1], i) : 0, o, i);
     return ERR_OK;
+}
+
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    (void)id, (void)p, (void)which, (void)i;
+    *ret_need = span;
+    return true;
 }
 
 const struct family family_math = {
@@ -207,6 +215,7 @@ const struct family family_math = {
     .functions = true,
     .plan = plan,
     .oracle = oracle,
+    .needs = needs,
     .models = math_models,
     .model = math_model,
     .fill = fill,

@@ -11,10 +11,10 @@ enum change {
 };
 
 const struct case_model math_models[] = {
-#define MODEL(name, cause, right, change, function) {name, CAUSE_##cause, right},
+#define MODEL(name, cause, right, change, function) {name, CAUSE_##cause, right, false},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 static const enum function of_model[] = {

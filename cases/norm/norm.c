@@ -126,6 +126,15 @@ static enum err norm_plan(const struct case_id *id, struct case_plan *ret_plan,
     return ERR_OK;
 }
 
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    int64_t d = p->tensor[NORM_X].dim[1];
+    (void)id, (void)which;
+    *ret_need = case_rows(span, d, d);
+    return p->tensor[i].rank == 2;
+}
+
 static const struct suite_row suites[] = {
 #define SUITE(tags, id) {tags, id},
 #include "suites.def"
@@ -141,6 +150,7 @@ const struct family family_norm = {
     .suites = suites,
     .plan = norm_plan,
     .oracle = norm_oracle,
+    .needs = needs,
     .models = norm_models,
     .model = norm_model,
 };

@@ -69,8 +69,8 @@ struct element norm_added(const struct norm *n, double x, double r);
  */
 
 enum err norm_oracle(const struct case_id *id, const struct case_plan *plan,
-                     const struct tensor *const *input, int which, int threads,
-                     struct oracle *ret_oracle, struct errinfo *e);
+                     const struct tensor *const *input, int which, struct case_span span,
+                     int threads, struct oracle *o, struct errinfo *e);
 
 /* --- model.c ---------------------------------------------------------------------------------
  */

@@ -69,13 +69,14 @@ enum err int8_plan(const struct case_id *id, struct case_plan *p, struct errinfo
 
 /* Halves of integers, scaled by a power of two; the first of each row is the 127 that makes
  * them halves again. */
-bool int8_fill(const struct case_id *id, const struct case_plan *plan, int i, struct tensor *t)
+bool int8_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                  struct case_span span, struct tensor *t)
 {
     (void)plan;
     if (id->dist != DIST_TIES || i > W)
         return false;
     struct rng_key key = rng_key_make(id->seed, i == A ? "optim8bit/a" : "optim8bit/w");
-    for (int64_t k = 0; k < t->count; k++) {
+    for (int64_t k = span.from; k < span.to; k++) {
         double half = (double)(rng_bits(key, (uint64_t)k, 0) % 252) - 125.5;
         double x = k % t->dim[1] ? half : 127;
         tensor_set_bits(t, k, dtype_round(DTYPE_F16, ldexp(x, (int)(k / t->dim[1] % 3))));
@@ -160,13 +161,14 @@ static enum err rows_init(struct rows *r, const struct tensor *x, float threshol
     return ERR_OK;
 }
 
-static void judge_rows(const struct rows *r, bool stats, struct oracle *o)
+static void judge_rows(const struct rows *r, bool stats, struct case_span span,
+                       struct oracle *o)
 {
     if (stats)
-        for (int64_t i = 0; i < r->rows; i++)
+        for (int64_t i = span.from; i < span.to; i++)
             judge_exact(o, i, (double)r->stat[i], (double)r->stat[i] - (double)r->second[i]);
     else
-        for (int64_t i = 0; i < r->rows * r->columns; i++) {
+        for (int64_t i = span.from; i < span.to; i++) {
             judge_between(o, i, r->q[i], r->other[i], 1);
             o->scale[i] = 127;
         }
@@ -200,9 +202,9 @@ static double finish(int64_t acc, float row, float column, double bias)
 }
 
 static void judge_product(const struct rows *a, const struct rows *w, const struct tensor *bias,
-                          bool finished, struct oracle *o)
+                          bool finished, struct case_span span, struct oracle *o)
 {
-    for (int64_t at = 0; at < a->rows * w->rows; at++) {
+    for (int64_t at = span.from; at < span.to; at++) {
         int64_t i = at / w->rows, j = at % w->rows;
         struct sum s = sum_of(a, w, i, j);
         if (!finished) {
@@ -221,26 +223,32 @@ static void judge_product(const struct rows *a, const struct rows *w, const stru
     }
 }
 
-enum err int8_oracle(const struct case_id *id, const struct case_plan *plan,
-                     const struct tensor *const *input, int which, struct oracle *o,
-                     struct errinfo *e)
+/* Both factors as integers. */
+static enum err factors_init(const struct case_id *id, const struct tensor *const *input,
+                             struct rows *a, struct rows *w, struct errinfo *e)
 {
-    struct rows a = {0}, w = {0};
     struct freedom f = freedom_of(&id->mode);
-    const struct case_tensor *t = &plan->tensor[which];
-    TRY(oracle_init(o, t->rank == 1 ? t->dim[0] : t->dim[0] * t->dim[1], e));
-    enum err code = rows_init(&a, input[A], (float)id->value[P_THRESHOLD].r, &f, e);
-    if (!code)
-        code = rows_init(&w, input[W], 0, &f, e);
-    if (code)
-        oracle_release(o);
-    else if (which >= ACC)
-        judge_product(&a, &w, input[BIAS], which == Y, o);
+    TRY(rows_init(a, input[A], (float)id->value[P_THRESHOLD].r, &f, e));
+    enum err err = rows_init(w, input[W], 0, &f, e);
+    if (err)
+        rows_release(a);
+    return err;
+}
+
+enum err int8_oracle(const struct case_id *id, const struct case_plan *plan,
+                     const struct tensor *const *input, int which, struct case_span span,
+                     struct oracle *o, struct errinfo *e)
+{
+    struct rows a, w;
+    (void)plan;
+    TRY(factors_init(id, input, &a, &w, e));
+    if (which >= ACC)
+        judge_product(&a, &w, input[BIAS], which == Y, span, o);
     else
-        judge_rows(which >= QW ? &w : &a, which == STAT_A || which == STAT_W, o);
+        judge_rows(which >= QW ? &w : &a, which == STAT_A || which == STAT_W, span, o);
     rows_release(&a);
     rows_release(&w);
-    return code;
+    return ERR_OK;
 }
 
 /* Sums that lose all but 16 bits after each term: the last 16 bits of the exact one. */
@@ -248,25 +256,17 @@ bool int8_model(const struct case_id *id, const struct case_plan *plan,
                 const struct tensor *const *input, int which, int64_t n, const int64_t *index,
                 uint64_t *ret_bits)
 {
-    struct errinfo e;
-    struct oracle o, a, w;
-    if (which < ACC || int8_oracle(id, plan, input, ACC, &o, &e))
+    struct rows a, w;
+    (void)plan;
+    if (which < ACC || factors_init(id, input, &a, &w, NULL))
         return false;
-    if (int8_oracle(id, plan, input, STAT_A, &a, &e)) {
-        oracle_release(&o);
-        return false;
-    }
-    bool done = !int8_oracle(id, plan, input, STAT_W, &w, &e);
-    for (int64_t k = 0; k < n && done; k++) {
-        int64_t i = index[k] / w.count, j = index[k] % w.count;
-        int16_t acc = (int16_t)(int64_t)o.value[index[k]];
-        double y =
-            finish(acc, (float)a.value[i], (float)w.value[j], tensor_value(input[BIAS], j));
+    for (int64_t k = 0; k < n; k++) {
+        int64_t i = index[k] / w.rows, j = index[k] % w.rows;
+        int16_t acc = (int16_t)sum_of(&a, &w, i, j).value;
+        double y = finish(acc, a.stat[i], w.stat[j], tensor_value(input[BIAS], j));
         ret_bits[k] = which == ACC ? dtype_round(DTYPE_I32, acc) : dtype_round(DTYPE_F16, y);
     }
-    if (done)
-        oracle_release(&w);
-    oracle_release(&a);
-    oracle_release(&o);
-    return done;
+    rows_release(&a);
+    rows_release(&w);
+    return true;
 }

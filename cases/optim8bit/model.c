@@ -6,10 +6,10 @@
 #include <string.h>
 
 const struct case_model optim8bit_models[] = {
-#define MODEL(name, cause, right, of, way) {name, CAUSE_##cause, right},
+#define MODEL(name, cause, right, of, way) {name, CAUSE_##cause, right, false},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 enum of { OF_QUANTIZE, OF_STEP, OF_INT8, OF_GEMV4 };

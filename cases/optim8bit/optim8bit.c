@@ -123,20 +123,24 @@ static enum err params_check(const struct case_id *id, struct errinfo *e)
 struct work {
     enum err (*plan)(const struct case_id *, struct case_plan *, struct errinfo *);
     enum err (*oracle)(const struct case_id *, const struct case_plan *,
-                       const struct tensor *const *, int, struct oracle *, struct errinfo *);
-    bool (*fill)(const struct case_id *, const struct case_plan *, int, struct tensor *);
+                       const struct tensor *const *, int, struct case_span, struct oracle *,
+                       struct errinfo *);
+    bool (*fill)(const struct case_id *, const struct case_plan *, int, struct case_span,
+                 struct tensor *);
+    bool (*needs)(const struct case_id *, const struct case_plan *, int, int, struct case_span,
+                  struct case_span *);
 };
 
 static const struct work works[] = {
-    [GROUP_QUANTIZE] = {quantize_plan, quantize_oracle, quantize_fill},
-    [GROUP_DEQUANTIZE] = {quantize_plan, quantize_oracle, quantize_fill},
-    [GROUP_STEP8] = {optimizer_plan, optimizer_oracle, optimizer_fill},
-    [GROUP_RUN8] = {optimizer_plan, optimizer_oracle, optimizer_fill},
-    [GROUP_STEP32] = {optimizer_plan, optimizer_oracle, optimizer_fill},
-    [GROUP_CLIP32] = {optimizer_plan, optimizer_oracle, optimizer_fill},
-    [GROUP_INT8] = {int8_plan, int8_oracle, int8_fill},
-    [GROUP_GEMV4] = {gemv4_plan, gemv4_oracle, gemv4_fill},
-    [GROUP_GEMM4] = {gemv4_plan, gemv4_oracle, gemv4_fill},
+    [GROUP_QUANTIZE] = {quantize_plan, quantize_oracle, quantize_fill, quantize_needs},
+    [GROUP_DEQUANTIZE] = {quantize_plan, quantize_oracle, quantize_fill, quantize_needs},
+    [GROUP_STEP8] = {optimizer_plan, optimizer_oracle, optimizer_fill, optimizer_needs},
+    [GROUP_RUN8] = {optimizer_plan, optimizer_oracle, optimizer_fill, optimizer_needs},
+    [GROUP_STEP32] = {optimizer_plan, optimizer_oracle, optimizer_fill, optimizer_needs},
+    [GROUP_CLIP32] = {optimizer_plan, optimizer_oracle, optimizer_fill, optimizer_needs},
+    [GROUP_INT8] = {int8_plan, int8_oracle, int8_fill, NULL},
+    [GROUP_GEMV4] = {gemv4_plan, gemv4_oracle, gemv4_fill, NULL},
+    [GROUP_GEMM4] = {gemv4_plan, gemv4_oracle, gemv4_fill, NULL},
 };
 
 static const struct work *work_of(const struct case_id *id)
@@ -156,17 +160,25 @@ static enum err family_plan(const struct case_id *id, struct case_plan *ret_plan
 }
 
 static enum err family_oracle(const struct case_id *id, const struct case_plan *plan,
-                              const struct tensor *const *input, int which, int threads,
-                              struct oracle *ret_oracle, struct errinfo *e)
+                              const struct tensor *const *input, int which,
+                              struct case_span span, int threads, struct oracle *o,
+                              struct errinfo *e)
 {
     (void)threads;
-    return work_of(id)->oracle(id, plan, input, which, ret_oracle, e);
+    return work_of(id)->oracle(id, plan, input, which, span, o, e);
 }
 
 static bool family_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                        struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
-    return work_of(id)->fill(id, plan, i, t);
+    return work_of(id)->fill(id, plan, i, span, t);
+}
+
+static bool family_needs(const struct case_id *id, const struct case_plan *plan, int which, int i,
+                         struct case_span span, struct case_span *ret_need)
+{
+    const struct work *w = work_of(id);
+    return w->needs && w->needs(id, plan, which, i, span, ret_need);
 }
 
 static const struct suite_row suites[] = {
@@ -184,6 +196,7 @@ const struct family family_optim8bit = {
     .suites = suites,
     .plan = family_plan,
     .oracle = family_oracle,
+    .needs = family_needs,
     .models = optim8bit_models,
     .model = optim8bit_model,
     .fill = family_fill,

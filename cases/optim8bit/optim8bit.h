@@ -115,34 +115,43 @@ float flushed(const struct freedom *f, float x);
  */
 enum err quantize_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
 enum err quantize_oracle(const struct case_id *id, const struct case_plan *plan,
-                         const struct tensor *const *input, int which, struct oracle *o,
+                         const struct tensor *const *input, int which,
+                         struct case_span span, struct oracle *o,
                          struct errinfo *e);
+bool quantize_needs(const struct case_id *id, const struct case_plan *plan, int which, int i,
+               struct case_span span, struct case_span *ret_need);
 bool quantize_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                   struct tensor *t);
+                  struct case_span span, struct tensor *t);
 
 /* --- optimizer.c -----------------------------------------------------------------------------
  */
 enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
 enum err optimizer_oracle(const struct case_id *id, const struct case_plan *plan,
-                          const struct tensor *const *input, int which, struct oracle *o,
+                          const struct tensor *const *input, int which,
+                         struct case_span span, struct oracle *o,
                           struct errinfo *e);
+bool optimizer_needs(const struct case_id *id, const struct case_plan *plan, int which, int i,
+               struct case_span span, struct case_span *ret_need);
 bool optimizer_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                    struct tensor *t);
+                  struct case_span span, struct tensor *t);
 
 /* --- int8.c, gemv4.c -------------------------------------------------------------------------
  */
 enum err int8_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
 enum err int8_oracle(const struct case_id *id, const struct case_plan *plan,
-                     const struct tensor *const *input, int which, struct oracle *o,
+                     const struct tensor *const *input, int which,
+                         struct case_span span, struct oracle *o,
                      struct errinfo *e);
 
-bool int8_fill(const struct case_id *id, const struct case_plan *plan, int i, struct tensor *t);
+bool int8_fill(const struct case_id *id, const struct case_plan *plan, int i,
+                  struct case_span span, struct tensor *t);
 
 enum err gemv4_plan(const struct case_id *id, struct case_plan *p, struct errinfo *e);
 enum err gemv4_oracle(const struct case_id *id, const struct case_plan *plan,
-                      const struct tensor *const *input, int which, struct oracle *o,
+                      const struct tensor *const *input, int which,
+                         struct case_span span, struct oracle *o,
                       struct errinfo *e);
 bool gemv4_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                struct tensor *t);
+                  struct case_span span, struct tensor *t);
 
 #endif

@@ -115,6 +115,9 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
 
     for (int i = 0; i < p->n_tensor; i++)
         p->tensor[i].sequence = rows > 1;
+    for (int i = 0; i < p->n_tensor; i++)
+        p->tensor[i].whole = run ? p->tensor[i].role != TENSOR_IN
+                                 : rows > 1 && p->tensor[i].role == TENSOR_INOUT && i;
     p->tensor[walk_find(p, run ? "p_at" : "p")].drifts = run;
 
     snprintf(entry, sizeof entry, "%s_%s", id->variant->name, dtype_info(s.d)->name);
@@ -127,6 +130,22 @@ enum err optimizer_plan(const struct case_id *id, struct case_plan *p, struct er
     if (group == GROUP_CLIP32)
         push_f32(l, s.limit);
     return ERR_OK;
+}
+
+/* Whole blocks of one step. */
+bool optimizer_needs(const struct case_id *id, const struct case_plan *plan, int which, int i,
+                     struct case_span span, struct case_span *ret_need)
+{
+    struct step s = step_make(id);
+    bool scales = !strncmp(plan->tensor[which].name, "absmax", 6);
+    int64_t size = scales ? 1 : WALK_SIZE;
+    struct case_span block = {span.from / size, (span.to - 1) / size + 1};
+    bool one = id->value[P_STEPS].i == 1 && !(s.limit > 0) &&
+               (step_is_wide(id) || !step_has_slow(s.rule));
+    *ret_need = strncmp(plan->tensor[i].name, "absmax", 6)
+                    ? (struct case_span){block.from * WALK_SIZE, block.to * WALK_SIZE}
+                    : block;
+    return one;
 }
 
 /* --- reference -------------------------------------------------------------------------------
@@ -223,9 +242,20 @@ static void judge_take(struct walk *w, int64_t row, int64_t block, int count,
     }
 }
 
+/* The rows that have elements of the span, and the blocks where it lies in one plane of one row. */
+static void walk_limit(struct walk *w, const char *name, struct case_span span)
+{
+    bool scales = name[0] == 'a', first = name[0] != 'p' && !strchr(name, '2');
+    int64_t plane = scales ? w->blocks : w->n, size = scales ? 1 : WALK_SIZE;
+    int64_t width = plane * (first ? w->planes : 1), last = span.to - 1;
+    w->row = (struct case_span){span.from / width, last / width + 1};
+    if (span.from / plane == last / plane)
+        w->block = (struct case_span){span.from % plane / size, last % plane / size + 1};
+}
+
 static enum err oracle8(const struct case_id *id, const struct case_plan *plan,
-                        const struct tensor *const *input, int which, struct oracle *o,
-                        struct errinfo *e)
+                        const struct tensor *const *input, int which, struct case_span span,
+                        struct oracle *o, struct errinfo *e)
 {
     struct walk w = walk_make(id, plan);
     struct judged j = {o, plan->tensor[which].name, strchr(plan->tensor[which].name, '2')};
@@ -239,6 +269,8 @@ static enum err oracle8(const struct case_id *id, const struct case_plan *plan,
     }
     w.take = judge_take;
     w.context = &j;
+    if (!is_run(&w))
+        walk_limit(&w, j.name, span);
     return walk_all(&w, e);
 }
 
@@ -253,33 +285,42 @@ static void judge_norm(struct oracle *o, const struct clip *c, int64_t n)
     o->bound[0] = c->beyond ? INFINITY : c->bound;
 }
 
-/* The factor of the update, from all elements. */
+/* The factor of the update, from all elements: noted. */
 static struct clip oracle_clip(const struct case_plan *plan, const struct tensor *const *input,
-                               int64_t n, struct step *s)
+                               int64_t n, struct step *s, struct oracle *o)
 {
+    const double *x = o->note;
     int v = walk_find(plan, "v");
     const struct walk_tensors t = {input[walk_find(plan, "p")], input[walk_find(plan, "g")],
                                    input[walk_find(plan, "m")], v < 0 ? NULL : input[v]};
-    struct clip c = clip_make(s, &t, n);
+    struct clip c = {x[0], x[1], x[2], x[3], x[4], x[5] != 0};
+    if (!o->noted) {
+        c = clip_make(s, &t, n);
+        const double note[] = {c.sum,    c.bound,           c.relative,
+                               c.factor, c.factor_relative, c.beyond};
+        memcpy(o->note, note, sizeof note);
+        o->noted = 1;
+    }
     s->factor = c.factor;
     s->factor_relative = c.factor_relative;
     return c;
 }
 
 static void oracle32(const struct case_id *id, const struct case_plan *plan,
-                     const struct tensor *const *input, int which, struct oracle *o)
+                     const struct tensor *const *input, int which, struct case_span span,
+                     struct oracle *o)
 {
     struct step s = step_make(id);
     const char *name = plan->tensor[which].name;
     struct clip clip = {0};
     if (s.limit > 0)
-        clip = oracle_clip(plan, input, id->value[P_N].i, &s);
+        clip = oracle_clip(plan, input, id->value[P_N].i, &s, o);
     if (!strcmp(name, "unorm")) {
         judge_norm(o, &clip, id->value[P_N].i);
         return;
     }
     int m = walk_find(plan, "m"), slow = walk_find(plan, "slow"), v = walk_find(plan, "v");
-    for (int64_t i = 0; i < o->count; i++) {
+    for (int64_t i = span.from; i < span.to; i++) {
         double x = tensor_value(input[walk_find(plan, "p")], i);
         float g = (float)tensor_value(input[walk_find(plan, "g")], i);
         struct range p = {x, x, x, 0};
@@ -300,17 +341,11 @@ static void oracle32(const struct case_id *id, const struct case_plan *plan,
 }
 
 enum err optimizer_oracle(const struct case_id *id, const struct case_plan *plan,
-                          const struct tensor *const *input, int which, struct oracle *o,
-                          struct errinfo *e)
+                          const struct tensor *const *input, int which, struct case_span span,
+                          struct oracle *o, struct errinfo *e)
 {
-    const struct case_tensor *t = &plan->tensor[which];
-    TRY(oracle_init(o, t->rank == 1 ? t->dim[0] : t->dim[0] * t->dim[1], e));
-    if (step_is_wide(id)) {
-        oracle32(id, plan, input, which, o);
-        return ERR_OK;
-    }
-    enum err code = oracle8(id, plan, input, which, o, e);
-    if (code)
-        oracle_release(o);
-    return code;
+    if (!step_is_wide(id))
+        return oracle8(id, plan, input, which, span, o, e);
+    oracle32(id, plan, input, which, span, o);
+    return ERR_OK;
 }

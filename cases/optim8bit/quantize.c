@@ -115,13 +115,13 @@ enum err quantize_plan(const struct case_id *id, struct case_plan *p, struct err
 /* Boundaries of the book, their neighbours in the format, and values of the book, a quarter
  * each (neighbours: a quarter above, a quarter below); the first of each block is 1, so that
  * quotients are the numbers themselves. */
-static void fill_ties(const struct case_id *id, struct tensor *t)
+static void fill_ties(const struct case_id *id, struct case_span span, struct tensor *t)
 {
     struct book b;
     struct shape s = shape_of(id);
     struct rng_key key = rng_key_make(id->seed, "optim8bit/ties");
     book_make(s.kind, &b);
-    for (int64_t i = 0; i < t->count; i++) {
+    for (int64_t i = span.from; i < span.to; i++) {
         uint64_t r = rng_bits(key, (uint64_t)i, 0), k = (r >> 8) % (uint64_t)(b.count - 1);
         bool value = r % 4 == 3 && fabsf(b.value[k]) < 1;
         double x = (double)(value ? b.value[k] : b.edge[k]);
@@ -133,7 +133,7 @@ static void fill_ties(const struct case_id *id, struct tensor *t)
 }
 
 bool quantize_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                   struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
     (void)plan;
     if (i == BOOK) {
@@ -143,10 +143,27 @@ bool quantize_fill(const struct case_id *id, const struct case_plan *plan, int i
         return true;
     }
     if (i == X && id->dist == DIST_TIES) {
-        fill_ties(id, t);
+        fill_ties(id, span, t);
         return true;
     }
     return false;
+}
+
+/* Whole blocks, and their neighbours in pairs, whose scale a model takes. `of`: elements of x or y that one element of a tensor stands for. */
+static int64_t of(const struct shape *s, int tensor)
+{
+    return tensor == ABSMAX ? s->block : tensor == CODE && s->packed ? 2 : 1;
+}
+
+bool quantize_needs(const struct case_id *id, const struct case_plan *plan, int which, int i,
+                    struct case_span span, struct case_span *ret_need)
+{
+    (void)plan;
+    struct shape s = shape_of(id);
+    int64_t in = of(&s, i), out = of(&s, which), pair = 2 * s.block;
+    int64_t from = span.from * out / pair * pair, to = (span.to * out + pair - 1) / pair * pair;
+    *ret_need = (struct case_span){from / in, (to + in - 1) / in};
+    return i != BOOK;
 }
 
 /* --- reference -------------------------------------------------------------------------------
@@ -221,9 +238,9 @@ static float x_at(const struct quantity *q, int64_t i)
     return i < q->s.n ? (float)tensor_value(q->input[X], i) : 0;
 }
 
-static void judge_absmax(const struct quantity *q, struct oracle *o)
+static void judge_absmax(const struct quantity *q, struct case_span span, struct oracle *o)
 {
-    for (int64_t k = 0; k < q->s.blocks; k++) {
+    for (int64_t k = span.from; k < span.to; k++) {
         struct scale c = scale_of(&q->f, &q->s, q->input[X], k);
         double size = (double)c.absmax;
         judge_exact(o, k, size, size - (double)c.second);
@@ -232,12 +249,12 @@ static void judge_absmax(const struct quantity *q, struct oracle *o)
     }
 }
 
-static void judge_codes(const struct quantity *q, struct oracle *o)
+static void judge_codes(const struct quantity *q, struct case_span span, struct oracle *o)
 {
     int step = q->s.packed ? 2 : 1;
     struct scale c = {0};
-    for (int64_t i = 0; i < q->s.n; i += step) {
-        if (i % q->s.block == 0)
+    for (int64_t i = span.from * step; i < span.to * step; i += step) {
+        if (i % q->s.block == 0 || i == span.from * step)
             c = scale_of(&q->f, &q->s, q->input[X], i / q->s.block);
         struct code_pair high = pair_of(&q->f, &q->b, &c, x_at(q, i));
         struct code_pair low = pair_of(&q->f, &q->b, &c, x_at(q, i + 1));
@@ -253,11 +270,11 @@ static int beside(const struct book *b, int place)
     return place + 1 < b->count ? place + 1 : place - 1;
 }
 
-static void judge_round_trip(const struct quantity *q, struct oracle *o)
+static void judge_round_trip(const struct quantity *q, struct case_span span, struct oracle *o)
 {
     struct scale c = {0};
-    for (int64_t i = 0; i < q->s.n; i++) {
-        if (i % q->s.block == 0)
+    for (int64_t i = span.from; i < span.to; i++) {
+        if (i % q->s.block == 0 || i == span.from)
             c = scale_of(&q->f, &q->s, q->input[X], i / q->s.block);
         struct code_pair p = pair_of(&q->f, &q->b, &c, x_at(q, i));
         double y = back(&q->f, q->d, book_value(&q->b, p.place), c.absmax);
@@ -279,9 +296,9 @@ static int code_in(const struct quantity *q, int64_t i)
     return (int)(tensor_bits(q->input[CODE], i / 2) >> (i % 2 ? 0 : 4) & 15);
 }
 
-static void judge_values(const struct quantity *q, struct oracle *o)
+static void judge_values(const struct quantity *q, struct case_span span, struct oracle *o)
 {
-    for (int64_t i = 0; i < q->s.n; i++) {
+    for (int64_t i = span.from; i < span.to; i++) {
         int code = code_in(q, i);
         float absmax = (float)tensor_value(q->input[ABSMAX], i / q->s.block);
         double y = back(&q->f, q->d, q->b.value[code], absmax);
@@ -291,18 +308,18 @@ static void judge_values(const struct quantity *q, struct oracle *o)
 }
 
 enum err quantize_oracle(const struct case_id *id, const struct case_plan *plan,
-                         const struct tensor *const *input, int which, struct oracle *o,
-                         struct errinfo *e)
+                         const struct tensor *const *input, int which,
+                         struct case_span span, struct oracle *o, struct errinfo *e)
 {
     struct quantity q = quantity_of(id, input);
-    TRY(oracle_init(o, plan->tensor[which].dim[0], e));
+    (void)plan, (void)e;
     if (trait_of(id)->group == GROUP_DEQUANTIZE)
-        judge_values(&q, o);
+        judge_values(&q, span, o);
     else if (which == ABSMAX)
-        judge_absmax(&q, o);
+        judge_absmax(&q, span, o);
     else if (which == CODE)
-        judge_codes(&q, o);
+        judge_codes(&q, span, o);
     else
-        judge_round_trip(&q, o);
+        judge_round_trip(&q, span, o);
     return ERR_OK;
 }

@@ -18,22 +18,22 @@ static void fill_rates(const struct case_id *id, struct tensor *t)
 }
 
 /* Random codes of squares are of the signed book's upper half. */
-static void fill_squares(const struct case_id *id, struct tensor *t)
+static void fill_squares(const struct case_id *id, struct case_span span, struct tensor *t)
 {
     struct rng_key key = rng_key_make(id->seed, "optim8bit/squares");
-    for (int64_t i = 0; i < t->count; i++)
+    for (int64_t i = span.from; i < span.to; i++)
         tensor_set_bits(t, i, 127 + rng_bits(key, (uint64_t)i, 0) % 129);
 }
 
 /* Normal, and of four blocks one with a NaN, one with an Inf, one with a zero of each sign and
  * the smallest subnormals: most blocks keep a scale that says something. */
-static void fill_special(const struct case_id *id, struct tensor *t)
+static void fill_special(const struct case_id *id, struct case_span span, struct tensor *t)
 {
     struct rng_key key = rng_key_make(id->seed, "optim8bit/special");
     const double small = dtype_min_subnormal(t->dtype);
     const double of[4][4] = {
         {0, -0.0, small, -small}, {(double)NAN, 1, 0, -1}, {-INFINITY, 1, 0, -1}, {1, 2, 3, 4}};
-    for (int64_t i = 0; i < t->count; i++) {
+    for (int64_t i = span.from; i < span.to; i++) {
         int64_t in = i % t->dim[1], block = in / WALK_SIZE, at = in % WALK_SIZE;
         bool here = at >= 17 && at < 21;
         uint64_t bits = dtype_round(t->dtype, of[block % 4][here ? at - 17 : 0]);
@@ -89,7 +89,7 @@ static void fill_trail(const struct case_id *id, const struct case_plan *plan, s
 }
 
 bool optimizer_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                    struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
     struct books b = books_make();
     const char *name = plan->tensor[i].name;
@@ -103,9 +103,9 @@ bool optimizer_fill(const struct case_id *id, const struct case_plan *plan, int 
     else if ((codes || scales) && id->value[P_STEPS].i > 1)
         fill_trail(id, plan, t, codes, strchr(name, '2') != NULL);
     else if (!strcmp(name, "g") && id->dist == DIST_SPECIAL)
-        fill_special(id, t);
+        fill_special(id, span, t);
     else if (!strcmp(name, "code1") && walk_is_square(trait_of(id)->rule, WALK_M))
-        fill_squares(id, t);
+        fill_squares(id, span, t);
     else
         return false;
     return true;

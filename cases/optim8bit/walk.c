@@ -149,7 +149,7 @@ static void walk_block(struct walk *w, int64_t block, struct block_result *r)
     struct shadow shadow = {0};
     int count =
         (int)(w->n - block * WALK_SIZE < WALK_SIZE ? w->n - block * WALK_SIZE : WALK_SIZE);
-    for (int64_t row = 0; row < w->rows; row++) {
+    for (int64_t row = w->row.from; row < w->row.to; row++) {
         float g[WALK_SIZE] = {0};
         if (w->code1)
             block_load(w, row, block, count, &state);
@@ -179,6 +179,8 @@ struct walk walk_make(const struct case_id *id, const struct case_plan *plan)
     w.rows = id->value[P_STEPS].i;
     w.blocks = (w.n + WALK_SIZE - 1) / WALK_SIZE;
     w.planes = step_has_slow(w.s.rule) ? 2 : 1;
+    w.row.to = w.rows;
+    w.block.to = w.blocks;
     return w;
 }
 
@@ -187,7 +189,7 @@ enum err walk_all(struct walk *w, struct errinfo *e)
     struct block_result *r = malloc(sizeof *r);
     if (!r)
         return err_set(e, ERR_NOMEM, "no memory for the reference of an optimizer");
-    for (int64_t block = 0; block < w->blocks; block++)
+    for (int64_t block = w->block.from; block < w->block.to; block++)
         walk_block(w, block, r);
     free(r);
     return ERR_OK;

@@ -36,7 +36,8 @@ struct books {
 };
 struct books books_make(void);
 
-/* Calls `take` for every block, in order: rows of a block one after the other. */
+/* Calls `take` for every block in `block` and every row in `row`, in order: rows of a block one
+ * after the other. Rows that are one run must all be walked. */
 struct walk {
     const struct case_id *id;
     const struct case_plan *plan;
@@ -45,6 +46,7 @@ struct walk {
     struct step s;
     struct books b;
     int64_t n, rows, blocks, planes;
+    struct case_span row, block; /* what is walked: all, as walk_make leaves it */
     void (*take)(struct walk *w, int64_t row, int64_t block, int count,
                  const struct block_result *r);
     void *context;

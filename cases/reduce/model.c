@@ -12,10 +12,11 @@ enum change {
 };
 
 const struct case_model reduce_models[] = {
-#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right},
+#define MODEL(name, cause, right, change)                                                      \
+    {name, CAUSE_##cause, right, CHANGE_##change == CHANGE_NEXT_ROW},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 enum { LANES_MAX = 256 };

@@ -9,6 +9,7 @@ struct job {
     const struct reduce *r;
     const struct tensor *x;
     int which;
+    struct case_span rows;
     double *space; /* n for each of RUNS runs of rows */
     struct oracle *o;
 };
@@ -31,7 +32,7 @@ static void rows_make(void *context, int64_t run)
     const struct job *j = context;
     int64_t n = j->r->n;
     double *x = j->space + run * n;
-    for (int64_t row = run; row < j->r->rows; row += RUNS) {
+    for (int64_t row = j->rows.from + run; row < j->rows.to; row += RUNS) {
         for (int64_t i = 0; i < n; i++)
             x[i] = tensor_value(j->x, reduce_at(j->r, row, i));
         row_make(j, x, row);
@@ -39,22 +40,18 @@ static void rows_make(void *context, int64_t run)
 }
 
 enum err reduce_oracle(const struct case_id *id, const struct case_plan *plan,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e)
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e)
 {
     (void)plan;
     struct reduce r;
-    struct oracle o;
     reduce_decode(id, &r);
-    struct job j = {&r, input[REDUCE_X], which, NULL, &o};
-    j.space = malloc((size_t)r.n * RUNS * sizeof *j.space);
+    struct job j = {&r, input[REDUCE_X], which, span, NULL, o};
+    int64_t rows = span.to - span.from, runs = rows < RUNS ? rows : RUNS;
+    j.space = malloc((size_t)r.n * (size_t)runs * sizeof *j.space + 1);
     if (!j.space)
         return err_set(e, ERR_NOMEM, "no memory for rows of %lld", (long long)r.n);
-    enum err code = oracle_init(&o, r.rows, e);
-    if (!code)
-        tasks_run(threads, RUNS, rows_make, &j);
+    tasks_run(threads, runs, rows_make, &j);
     free(j.space);
-    if (!code)
-        *ret_oracle = o;
-    return code;
+    return ERR_OK;
 }

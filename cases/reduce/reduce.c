@@ -223,6 +223,17 @@ static enum err reduce_summation(const struct case_id *id, struct case_sum *ret_
     return ERR_OK;
 }
 
+/* Whole rows, where they lie one after the other. */
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    struct reduce r;
+    (void)p, (void)which, (void)i;
+    reduce_decode(id, &r);
+    *ret_need = case_rows(span, 1, r.n);
+    return !reduce_is_all(&r);
+}
+
 static const struct suite_row suites[] = {
 #define SUITE(tags, id) {tags, id},
 #include "suites.def"
@@ -238,6 +249,7 @@ const struct family family_reduce = {
     .suites = suites,
     .plan = reduce_plan,
     .oracle = reduce_oracle,
+    .needs = needs,
     .models = reduce_models,
     .model = reduce_model,
     .summation = reduce_summation,

@@ -81,8 +81,8 @@ void reduce_spread(const struct reduce *r, const double *x, struct element *ret_
                    struct element *ret_var);
 
 enum err reduce_oracle(const struct case_id *id, const struct case_plan *plan,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e);
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e);
 
 extern const struct case_model reduce_models[]; /* ends with a NULL name */
 

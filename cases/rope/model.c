@@ -10,10 +10,10 @@ enum change {
 };
 
 const struct case_model rope_models[] = {
-#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right},
+#define MODEL(name, cause, right, change) {name, CAUSE_##cause, right, false},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 /* Numbers are doubles that hold f32 values, but for WIDE. */

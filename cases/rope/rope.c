@@ -134,9 +134,10 @@ static void frequencies_fill(const struct case_id *id, struct tensor *t)
     }
 }
 
-static bool fill(const struct case_id *id, const struct case_plan *p, int i, struct tensor *t)
+static bool fill(const struct case_id *id, const struct case_plan *p, int i,
+                  struct case_span span, struct tensor *t)
 {
-    (void)p;
+    (void)p, (void)span; /* those made here are small */
     if (i == ROPE_POSITION)
         positions_fill(id, t);
     else if (i == ROPE_FREQUENCY)
@@ -163,25 +164,46 @@ static void pair_judge(const struct rope *r, const struct rope_turn *t,
     element_put(o, at.second, &z);
 }
 
+/* Heads of that token, counted over all tokens, that have elements of the span. */
+static struct case_span heads_of(const struct rope *r, int64_t token, struct case_span span)
+{
+    struct case_span head = {token * r->heads, (token + 1) * r->heads};
+    if (head.from * r->d < span.from)
+        head.from = span.from / r->d;
+    if (head.to * r->d > span.to)
+        head.to = (span.to + r->d - 1) / r->d;
+    return head;
+}
+
 static enum err oracle(const struct case_id *id, const struct case_plan *p,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e)
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e)
 {
     struct rope r;
-    (void)p, (void)which, (void)threads;
+    (void)p, (void)which, (void)threads, (void)e;
     rope_decode(id, &r);
-    TRY(oracle_init(ret_oracle, r.tokens * r.heads * r.d, e));
-    for (int64_t token = 0; token < r.tokens; token++) {
+    int64_t size = r.heads * r.d;
+    for (int64_t token = span.from / size; token * size < span.to; token++) {
+        struct case_span head = heads_of(&r, token, span);
         int64_t position = (int64_t)tensor_value(input[ROPE_POSITION], token);
         for (int64_t i = 0; i < r.d / 2; i++) {
             double f = tensor_value(input[ROPE_FREQUENCY], i);
             struct rope_turn t = rope_turn_make(rope_angle(position, f));
             struct rope_turn next = rope_turn_make(rope_angle(position + 1, f));
-            for (int64_t head = 0; head < r.heads; head++)
-                pair_judge(&r, &t, &next, input[ROPE_X], token * r.heads + head, i, ret_oracle);
+            for (int64_t row = head.from; row < head.to; row++)
+                pair_judge(&r, &t, &next, input[ROPE_X], row, i, o);
         }
     }
     return ERR_OK;
+}
+
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    int64_t d = p->tensor[ROPE_X].dim[2];
+    (void)id, (void)which;
+    *ret_need = case_rows(span, d, d);
+    return i == ROPE_X;
 }
 
 static const struct suite_row suites[] = {
@@ -200,6 +222,7 @@ const struct family family_rope = {
     .functions = true,
     .plan = plan,
     .oracle = oracle,
+    .needs = needs,
     .models = rope_models,
     .model = rope_model,
     .fill = fill,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 /* Inclusive prefix sums of rows. */
 
@@ -124,10 +125,36 @@ static struct element element_of(const struct scan *s, const struct prefix *p, d
     return y;
 }
 
-static void row_fill(const struct scan *s, const struct tensor *x, int64_t row, struct oracle *o)
+/* The sum up to where the last call stopped: rows may be longer than a span. */
+static void prefix_note(struct oracle *o, int64_t at, const struct prefix *p)
 {
-    struct prefix p = {.n = 0};
-    for (int64_t i = row * s->d; i < (row + 1) * s->d; i++) {
+    const double note[] = {p->sum.hi,           p->sum.lo,    p->grid.some,
+                           p->grid.least, p->grid.size, p->special};
+    o->noted = at;
+    memcpy(o->note, note, sizeof note);
+}
+
+/* Where to start in that row to have the sum right at span.from. */
+static int64_t prefix_start(const struct scan *s, const struct oracle *o, int64_t row,
+                            struct case_span span, struct prefix *p)
+{
+    const double *x = o->note;
+    *p = (struct prefix){.n = 0};
+    if (o->noted != span.from || span.from <= row * s->d)
+        return row * s->d;
+    *p = (struct prefix){.sum = {x[0], x[1]},
+                         .grid = {x[2] != 0, (int)x[3], x[4]},
+                         .special = x[5],
+                         .n = span.from - row * s->d};
+    return span.from;
+}
+
+static void row_fill(const struct scan *s, const struct tensor *x, int64_t row,
+                     struct case_span span, struct oracle *o)
+{
+    struct prefix p;
+    int64_t end = (row + 1) * s->d < span.to ? (row + 1) * s->d : span.to;
+    for (int64_t i = prefix_start(s, o, row, span, &p); i < end; i++) {
         double v = tensor_value(x, i);
         p.n++;
         if (isfinite(v)) {
@@ -136,34 +163,52 @@ static void row_fill(const struct scan *s, const struct tensor *x, int64_t row, 
         } else {
             p.special += v;
         }
+        if (i < span.from)
+            continue;
         struct element y = element_of(s, &p, v);
         element_put(o, i, &y);
     }
+    prefix_note(o, end, &p);
 }
 
 static void row_fill_i32(const struct scan *s, const struct tensor *x, int64_t row,
-                         struct oracle *o)
+                         struct case_span span, struct oracle *o)
 {
-    uint32_t sum = 0;
-    for (int64_t i = row * s->d; i < (row + 1) * s->d; i++) {
+    struct prefix p; /* counts in sum.hi */
+    int64_t end = (row + 1) * s->d < span.to ? (row + 1) * s->d : span.to;
+    int64_t start = prefix_start(s, o, row, span, &p);
+    uint32_t sum = (uint32_t)p.sum.hi;
+    for (int64_t i = start; i < end; i++) {
         sum += (uint32_t)tensor_bits(x, i);
+        if (i < span.from)
+            continue;
         struct element y = element_exact((double)(int32_t)sum);
         y.drop = fabs(tensor_value(x, i));
         element_put(o, i, &y);
     }
+    p.sum.hi = sum;
+    prefix_note(o, end, &p);
 }
 
 static enum err oracle(const struct case_id *id, const struct case_plan *p,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e)
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e)
 {
     struct scan s;
-    (void)p, (void)which, (void)threads;
+    (void)p, (void)which, (void)threads, (void)e;
     scan_decode(id, &s);
-    TRY(oracle_init(ret_oracle, s.rows * s.d, e));
-    for (int64_t row = 0; row < s.rows; row++)
-        (s.dtype == DTYPE_I32 ? row_fill_i32 : row_fill)(&s, input[SCAN_X], row, ret_oracle);
+    for (int64_t row = span.from / s.d; row * s.d < span.to; row++)
+        (s.dtype == DTYPE_I32 ? row_fill_i32 : row_fill)(&s, input[SCAN_X], row, span, o);
     return ERR_OK;
+}
+
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    int64_t d = p->tensor[SCAN_X].dim[1];
+    (void)id, (void)which, (void)i;
+    *ret_need = case_rows(span, d, d);
+    return true;
 }
 
 static const struct suite_row suites[] = {
@@ -181,6 +226,7 @@ const struct family family_scan = {
     .suites = suites,
     .plan = plan,
     .oracle = oracle,
+    .needs = needs,
     .models = scan_models,
     .model = scan_model,
 };

@@ -11,10 +11,10 @@ enum change {
 };
 
 const struct case_model select_models[] = {
-#define MODEL(name, cause, change) {name, CAUSE_##cause, false},
+#define MODEL(name, cause, change) {name, CAUSE_##cause, false, false},
 #include "model.def"
 #undef MODEL
-    {NULL, CAUSE_UNEXPLAINED, false},
+    {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 static double compared(enum change c, double x)

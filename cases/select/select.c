@@ -128,31 +128,36 @@ static struct element element_of(const struct select *s, int which, const struct
 }
 
 static enum err oracle(const struct case_id *id, const struct case_plan *p,
-                       const struct tensor *const *input, int which, int threads,
-                       struct oracle *ret_oracle, struct errinfo *e)
+                       const struct tensor *const *input, int which, struct case_span span,
+                       int threads, struct oracle *o, struct errinfo *e)
 {
     struct select s;
-    struct oracle o;
     const struct order rule = {.last = false};
     (void)p, (void)threads;
     select_decode(id, &s);
     struct picked *row = calloc((size_t)s.d, sizeof *row);
     if (!row)
         return err_set(e, ERR_NOMEM, "no memory for a row of %lld", (long long)s.d);
-    enum err code = oracle_init(&o, s.rows * s.k, e);
-    for (int64_t r = 0; !code && r < s.rows; r++) {
+    for (int64_t r = span.from / s.k; r * s.k < span.to; r++) {
         for (int64_t i = 0; i < s.d; i++)
             row[i] = (struct picked){tensor_value(input[SELECT_X], r * s.d + i), i};
         select_sort(row, s.d, &rule);
-        for (int64_t j = 0; j < s.k; j++) {
+        struct case_span in = case_row(span, r, s.k);
+        for (int64_t j = in.from; j < in.to; j++) {
             struct element y = element_of(&s, which, &row[j]);
-            element_put(&o, r * s.k + j, &y);
+            element_put(o, r * s.k + j, &y);
         }
     }
     free(row);
-    if (!code)
-        *ret_oracle = o;
-    return code;
+    return ERR_OK;
+}
+
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    (void)id, (void)i;
+    *ret_need = case_rows(span, p->tensor[which].dim[1], p->tensor[SELECT_X].dim[1]);
+    return true;
 }
 
 static const struct suite_row suites[] = {
@@ -170,6 +175,7 @@ const struct family family_select = {
     .suites = suites,
     .plan = plan,
     .oracle = oracle,
+    .needs = needs,
     .models = select_models,
     .model = select_model,
 };

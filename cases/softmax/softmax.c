@@ -89,30 +89,41 @@ static enum err softmax_plan(const struct case_id *id, struct case_plan *ret_pla
 }
 
 /* Row 2 of dist=special has no weight at all. */
-static void masked_fill(struct tensor *x)
+static void masked_fill(struct tensor *x, struct case_span span)
 {
     int64_t d = x->dim[1];
-    for (int64_t i = 2 * d; i < 3 * d && i < x->count; i++)
+    for (int64_t i = 2 * d > span.from ? 2 * d : span.from; i < 3 * d && i < span.to; i++)
         tensor_set_bits(x, i, dtype_round(x->dtype, -INFINITY));
 }
 
 /* Labels are any column; each eighth row has none (-100). */
 static bool softmax_fill(const struct case_id *id, const struct case_plan *plan, int i,
-                         struct tensor *t)
+                  struct case_span span, struct tensor *t)
 {
     struct rng_key key = rng_key_make(id->seed, "softmax/target");
     int64_t d = plan->tensor[SOFTMAX_X].dim[1];
     if (i == SOFTMAX_X && id->dist == DIST_SPECIAL) {
-        fill_tensor(t, rng_key_make(id->seed, "softmax/x/special"), DIST_SPECIAL, 1);
-        masked_fill(t);
+        fill_span(t, rng_key_make(id->seed, "softmax/x/special"), DIST_SPECIAL, 1, span.from,
+                  span.to);
+        masked_fill(t, span);
         return true;
     }
     if (i != SOFTMAX_TARGET)
         return false;
-    for (int64_t row = 0; row < t->count; row++) {
+    for (int64_t row = span.from; row < span.to; row++) {
         int64_t label = (int64_t)(rng_bits(key, (uint64_t)row, 0) % (uint64_t)d);
         tensor_set_bits(t, row, dtype_round(DTYPE_I32, row % 8 == 6 ? -100 : (double)label));
     }
+    return true;
+}
+
+static bool needs(const struct case_id *id, const struct case_plan *p, int which, int i,
+                  struct case_span span, struct case_span *ret_need)
+{
+    int64_t d = p->tensor[SOFTMAX_X].dim[1];
+    bool losses = p->tensor[which].rank == 1;
+    (void)id;
+    *ret_need = i == SOFTMAX_X ? case_rows(span, losses ? 1 : d, d) : span;
     return true;
 }
 
@@ -132,6 +143,7 @@ const struct family family_softmax = {
     .functions = true,
     .plan = softmax_plan,
     .oracle = softmax_oracle,
+    .needs = needs,
     .models = softmax_models,
     .model = softmax_model,
     .fill = softmax_fill,

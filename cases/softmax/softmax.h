@@ -58,8 +58,8 @@ struct element softmax_loss(const struct softmax *s, const struct softmax_row *r
  */
 
 enum err softmax_oracle(const struct case_id *id, const struct case_plan *plan,
-                        const struct tensor *const *input, int which, int threads,
-                        struct oracle *ret_oracle, struct errinfo *e);
+                        const struct tensor *const *input, int which, struct case_span span,
+                        int threads, struct oracle *o, struct errinfo *e);
 
 /* --- model.c ---------------------------------------------------------------------------------
  */

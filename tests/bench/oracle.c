@@ -47,7 +47,7 @@ static int bench_reference(int64_t n, int threads)
             return 1;
     printf("%-28s %8.3f s\n", "inputs", now() - start);
     start = now();
-    if (id.family->oracle(&id, &plan, at, 2, threads, &o, &e))
+    if (case_oracle(&id, &plan, at, 2, threads, &o, &e))
         return 1;
     line("reference", n, now() - start);
     oracle_release(&o);

@@ -39,7 +39,7 @@ static void reference_run(const struct case_id *id, const struct case_plan *p)
     for (int i = 0; i < p->n_tensor; i++) {
         struct oracle o = {0};
         if (p->tensor[i].role != TENSOR_IN && !p->tensor[i].reference)
-            id->family->oracle(id, p, input, i, 1, &o, NULL);
+            case_oracle(id, p, input, i, 1, &o, NULL);
         oracle_release(&o);
     }
     for (int i = 0; i < p->n_tensor; i++)
