@@ -131,6 +131,10 @@ struct device_stats {
                               bounds: "ex2.approx: 2 ulp; ..."; "" = everything was exact */
 };
 
+/* How kernels are launched: in the default stream; in one of their own; in one of their own while
+ * another stream keeps the device busy. */
+enum launch_way { LAUNCH_DEFAULT, LAUNCH_STREAM, LAUNCH_CONTENDED };
+
 struct device; /* a vendor's state */
 
 enum device_kind { DEVICE_REAL, DEVICE_SIMULATED };
@@ -185,6 +189,9 @@ struct backend {
     /* Returns when the kernel has finished. */
     enum backend_status (*launch)(struct device *d, const struct launch *l,
                                   struct backend_error *e);
+    /* How `launch` does it from now on, as far as the runtime and the memory allow it; NULL: there
+     * is one way only. */
+    void (*vary)(struct device *d, enum launch_way way);
     /* Returns when everything that was given to the device has finished, a library's work too. */
     enum backend_status (*finish)(struct device *d, struct backend_error *e);
     /* What happened since the last call, or since open. */

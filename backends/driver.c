@@ -290,10 +290,14 @@ static enum backend_status device_launch(struct device *d, const struct launch *
     void *arg[LAUNCH_ARG_MAX];
     for (int i = 0; i < l->n_arg; i++)
         arg[i] = (void *)(uintptr_t)l->arg[i].bytes;
+    vendor_stream stream;
+    s = VN(stream_next)(d, &stream, e);
+    if (s)
+        return s;
     int result = VN(vendor_allow_shared)(d, f, l->shared);
     if (!result)
         result = d->api.launch(f, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1],
-                               l->block[2], l->shared, 0, arg, NULL);
+                               l->block[2], l->shared, stream, arg, NULL);
     s = VN(driver_check)(d, RUNTIME_launch, result, e);
     if (!s)
         s = VN(driver_check)(d, RUNTIME_synchronize, d->api.synchronize(), e);
@@ -340,6 +344,7 @@ static void device_close(struct device *d)
     if (!d)
         return;
     device_release(d);
+    VN(stream_release)(d);
     device_unload(d);
     if (d->context)
         VN(vendor_deselect)(d);
@@ -372,6 +377,7 @@ const struct backend VN(backend) = {
     .write = device_write,
     .read = device_read,
     .launch = device_launch,
+    .vary = VN(stream_vary),
     .finish = device_finish,
     .stats = device_stats,
     .release = device_release,

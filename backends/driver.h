@@ -47,6 +47,11 @@ struct device {
     bool loaded;
     int n_alloc, room;
     vendor_pointer *alloc; /* owned */
+    struct {
+        enum launch_way way;
+        vendor_stream own, other; /* owned; 0: not made */
+        vendor_pointer busy;      /* owned: what `other` fills; 0: none */
+    } streams;
     /* A simulated device's own functions; NULL on a real one. */
     void (*sim_stats)(struct device_stats *);
     void (*sim_stats_reset)(void);
@@ -58,6 +63,13 @@ struct device {
  * words for the code, a simulator's own words, and what to do about it. */
 enum backend_status VN(driver_check)(const struct device *d, enum runtime_function function,
                                      int code, struct backend_error *e);
+
+/* stream.c. The stream of the next launch, and work in the other stream where that is the way.
+ * release frees what both need. */
+void VN(stream_vary)(struct device *d, enum launch_way way);
+enum backend_status VN(stream_next)(struct device *d, vendor_stream *ret_stream,
+                                    struct backend_error *e);
+void VN(stream_release)(struct device *d);
 
 /* --- what a vendor supplies: vendor.c and options.c in its folder
  * ----------------------------- */

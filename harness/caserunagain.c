@@ -82,9 +82,9 @@ bool caserun_unwritten(struct caserun *r, int64_t *ret_count)
 
 static const char order_variable[] = "GPUPARITY_SIM_ORDER";
 
-/* A simulated device runs the k-th repeat in an order of its own; a real one takes what comes.
- * The last of three or more is in the order of the first, on memory that held something else.
- */
+/* A simulated device runs the k-th repeat in an order of its own; a real one in a stream of its
+ * own, every other time with a second stream at work. The last of three or more is as the
+ * first, on memory that held something else. */
 static enum noise_kind order_set(int k, int repeats, const char *own)
 {
     char text[16];
@@ -136,10 +136,19 @@ static void noises_give(struct caserun *r, const struct noise *n)
     }
 }
 
+static void way_set(struct caserun *r, int k, enum noise_kind kind)
+{
+    const struct backend *b = r->place->backend;
+    bool plain = !k || kind == NOISE_MEMORY;
+    if (b->vary)
+        b->vary(r->place->device, plain ? LAUNCH_DEFAULT : k % 2 ? LAUNCH_CONTENDED : LAUNCH_STREAM);
+}
+
 static bool repeat_into(struct caserun *r, struct noise *n, const char *own)
 {
     for (int k = 1; k < r->place->repeats; k++) {
         enum noise_kind kind = order_set(k, r->place->repeats, own);
+        way_set(r, k, kind);
         if (!run_again(r, kind == NOISE_MEMORY))
             return false;
         noises_add(r, n, kind);
@@ -160,6 +169,7 @@ bool caserun_repeat(struct caserun *r)
         good = !noise_init(&n[o], &r->result->out[o].tensor, &e) ||
                caserun_fail(r, RECORD_SKIPPED, "%s", e.text);
     good = good && repeat_into(r, n, own);
+    way_set(r, 0, NOISE_ORDER);
     if (good)
         noises_give(r, n);
     for (int o = 0; o < r->result->n_out; o++)

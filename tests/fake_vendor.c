@@ -28,6 +28,8 @@ static struct {
     size_t size;
 } allocs[FAKE_ALLOCS];
 static int n_alloc;
+static int streams;      /* made and not destroyed */
+static size_t pending;   /* bytes that are being filled in another stream */
 static int sticky; /* as a real context after a fault */
 
 static int wants(const char *what, const char *entry)
@@ -119,8 +121,33 @@ EXPORT int cuCtxSetCurrent(CUcontext context)
     return context && context != (CUcontext)allocs ? 201 : 0;
 }
 
+EXPORT int cuStreamCreate(CUstream *stream, unsigned flags)
+{
+    if (wants("no-streams", NULL) || flags != 1)
+        return 801;
+    *stream = (CUstream)malloc(1);
+    streams++;
+    return 0;
+}
+
+EXPORT int cuStreamDestroy_v2(CUstream stream)
+{
+    free(stream);
+    streams--;
+    return 0;
+}
+
+EXPORT int cuMemsetD8Async(unsigned long long to, unsigned char value, size_t size,
+                           CUstream stream)
+{
+    (void)to, (void)value;
+    pending += stream ? size : 0;
+    return 0;
+}
+
 EXPORT int cuCtxSynchronize(void)
 {
+    pending = 0;
     return sticky;
 }
 
@@ -211,7 +238,14 @@ EXPORT int cuModuleGetFunction(CUfunction *function, CUmodule module, const char
     return 0;
 }
 
-static void compute(void **arg, const char *entry)
+/* A kernel that forgets to wait for another stream, or whose blocks end in another order when
+ * the card is busy. */
+static int is_disturbed(CUstream stream, const char *entry)
+{
+    return (wants("stream", entry) && stream) || (wants("busy", entry) && pending >= 1u << 30);
+}
+
+static void compute(void **arg, const char *entry, int disturbed)
 {
     unsigned char *p[3];
     size_t size[3];
@@ -225,6 +259,8 @@ static void compute(void **arg, const char *entry)
     for (size_t i = 0; i < n; i++)
         p[2][i] = (unsigned char)((size[0] ? p[0][i % size[0]] : 0) ^
                                   (size[1] ? p[1][i % size[1]] : 0) ^ i);
+    if (disturbed && n > 8)
+        p[2][8] ^= 1;
     if (wants("guard-before", entry))
         memset(p[2] - 7, 0, 7);
     if (wants("input", entry) && size[1])
@@ -238,7 +274,7 @@ EXPORT int cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigne
                           CUstream stream, void **arg, void **extra)
 {
     const char *entry = (const char *)function;
-    (void)shared, (void)stream, (void)extra;
+    (void)shared, (void)extra;
     misbehave("launch", entry);
     if (!gx || !gy || !gz || !bx || !by || !bz || bx * by * bz > 1024)
         return 1;
@@ -246,7 +282,7 @@ EXPORT int cuLaunchKernel(CUfunction function, unsigned gx, unsigned gy, unsigne
         sticky = 700;
     if (sticky)
         return sticky;
-    compute(arg, entry);
+    compute(arg, entry, is_disturbed(stream, entry));
     return 0;
 }
 

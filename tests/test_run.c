@@ -221,6 +221,34 @@ START_TEST(poison_of_bytes_is_confirmed)
 }
 END_TEST
 
+/* Repeats run in other streams, every other one beside other work: a result that depends on
+ * either is unstable, and the case after it runs in the default stream again. */
+static const struct {
+    const char *fake;
+    int repeats;
+    int64_t unstable;
+} ways[] = {
+    {NULL, 4, 0},   {"stream", 2, 1}, {"stream", 4, 1},
+    {"busy", 2, 1}, {"busy", 4, 1},   {"no-streams", 4, 0},
+};
+
+START_TEST(repeats_in_other_streams)
+{
+    struct caselist l = parsed(2);
+    fake_use(ways[_i].fake);
+    struct record *r = run_all(&l, (struct run_options){.repeats = ways[_i].repeats});
+    for (int k = 0; k < 2; k++) {
+        struct record_case c = case_at(r, k);
+        ck_assert_msg(c.status == RECORD_OK, "%s", c.reason);
+        ck_assert_int_eq(c.repeats, ways[_i].repeats);
+        ck_assert_int_eq(c.unstable, ways[_i].unstable);
+        ck_assert_int_eq(c.stale, 0);
+    }
+    record_close(r);
+    caselist_release(&l);
+}
+END_TEST
+
 START_TEST(poison_is_no_result)
 {
     for (int d = 0; d < DTYPE_COUNT_; d++) {
@@ -289,6 +317,7 @@ int main(void)
     tcase_add_test(t, inputs_must_stay);
     tcase_add_test(t, unwritten_is_poison);
     tcase_add_loop_test(t, poison_of_bytes_is_confirmed, 0, 2);
+    tcase_add_loop_test(t, repeats_in_other_streams, 0, (int)(sizeof ways / sizeof *ways));
     tcase_add_test(t, poison_is_no_result);
     tcase_add_loop_test(t, planted_faults, 0, 2);
     return run_suite("run", t);

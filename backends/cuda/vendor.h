@@ -24,6 +24,7 @@ typedef CUcontext vendor_context;
 typedef CUmodule vendor_module;
 typedef CUfunction vendor_function;
 typedef CUdeviceptr vendor_pointer;
+typedef CUstream vendor_stream;
 typedef CUjit_option vendor_jit_option;
 typedef nvrtcProgram vendor_program;
 

@@ -28,6 +28,7 @@ typedef void *vendor_context;
 typedef hipModule_t vendor_module;
 typedef hipFunction_t vendor_function;
 typedef hipDeviceptr_t vendor_pointer;
+typedef hipStream_t vendor_stream;
 typedef hipJitOption vendor_jit_option;
 typedef hiprtcProgram vendor_program;
 
