@@ -136,9 +136,11 @@ enum err record_create(const char *path, bool resume, bool replace, struct recor
 enum err record_add_run(struct record *r, const struct record_run *run, int *ret_run,
                         struct errinfo *e);
 
-/* Is this case of this run finished (resume), as the case file of that digest has it ("" for
- * built-in cases)? */
-bool record_has_case(const struct record *r, int run, const char *id, const char *case_digest);
+/* Has this run a case of that id that is finished (resume)? */
+bool record_has_id(const struct record *r, int run, const char *id);
+
+/* And of the same case file and sources? Of `c` only id and digests of these are looked at. */
+bool record_has_case(const struct record *r, int run, const struct record_case *c);
 
 /* Stores a finished case durably; `ordinal` is its place in the selection: packing sorts by it.
  * A case that this run already has is replaced. A full disk is ERR_IO and leaves every earlier

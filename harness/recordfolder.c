@@ -12,6 +12,15 @@
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "recordfile.h"
+
+void folder_origin(const struct record_case *c, char *ret_hex)
+{
+    char both[sizeof c->case_digest + sizeof c->source_digest] = "";
+    snprintf(both, sizeof both, "%s/%s", c->case_digest, c->source_digest);
+    recordfile_digest(both, strlen(both), ret_hex);
+}
+
 uint64_t folder_hash(const char *id)
 {
     return XXH3_64bits(id, strlen(id));

@@ -19,11 +19,14 @@ struct folder_case {
     int64_t ordinal; /* place in the selection */
     uint64_t hash;   /* XXH3-64 of the id */
     char *id;        /* owned */
-    char digest[33]; /* of its case file; "" for built-in cases */
+    char origin[33]; /* folder_origin */
     char *file;      /* owned; name in the folder, or NULL: in the finished record PATH */
     int64_t index;   /* of the case within its run of PATH */
     int base_run;    /* of PATH */
 };
+
+/* Where a case's results come from: XXH3-128 over the digests of its case file and its sources. */
+void folder_origin(const struct record_case *c, char *ret_hex);
 
 struct folder_run {
     struct record_run head;

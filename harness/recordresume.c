@@ -62,7 +62,7 @@ static enum err take_base_case(struct folder *f, const struct catalog *c, int ru
                                 .id = strdup(k->head.id),
                                 .index = i,
                                 .base_run = run};
-    snprintf(taken.digest, sizeof taken.digest, "%s", k->head.case_digest);
+    folder_origin(&k->head, taken.origin);
     return folder_add(f, &taken, e);
 }
 
@@ -94,7 +94,7 @@ struct leftover {
     char name[96];
     uint64_t size;
     bool fine; /* what the child found */
-    char id[512], digest[33];
+    char id[512], origin[33];
     int run; /* index into leftovers.runs */
 };
 
@@ -155,7 +155,7 @@ static enum err list_files(struct leftovers *l, const char *folder, struct errin
 /* What the child says of each file; the run follows when it is not the last one said. */
 struct verdict_of_file {
     bool fine, new_run;
-    char id[512], digest[33];
+    char id[512], origin[33];
 };
 
 static enum err read_whole(int fd, struct catalog *c, struct errinfo *e)
@@ -181,7 +181,7 @@ static enum err check_file(const struct batch *b, int64_t i, struct record_run *
     v.fine = fd >= 0 && !read_whole(fd, &c, NULL);
     if (v.fine) {
         memcpy(v.id, catalog_case_at(&c, 0)->head.id, sizeof v.id);
-        memcpy(v.digest, catalog_case_at(&c, 0)->head.case_digest, sizeof v.digest);
+        folder_origin(&catalog_case_at(&c, 0)->head, v.origin);
         v.new_run = memcmp(last, &catalog_run_at(&c, 0)->head, sizeof *last) != 0;
     }
     enum err err = bytes_append(out, &v, sizeof v, e);
@@ -230,10 +230,10 @@ static enum err take_verdicts(struct leftovers *l, const struct batch *b,
             TRY(bytes_append(&l->runs, &run, sizeof run, e));
         struct leftover *left = leftover_at(l, i);
         left->fine = v.fine && memchr(v.id, 0, sizeof v.id) &&
-                     memchr(v.digest, 0, sizeof v.digest);
+                     memchr(v.origin, 0, sizeof v.origin);
         left->run = (int)(l->runs.size / sizeof run) - 1;
         memcpy(left->id, v.id, sizeof left->id);
-        memcpy(left->digest, v.digest, sizeof left->digest);
+        memcpy(left->origin, v.origin, sizeof left->origin);
     }
     return ERR_OK;
 }
@@ -301,7 +301,7 @@ static enum err take_file(struct folder *f, const struct leftovers *l,
                                 .hash = folder_hash(left->id),
                                 .id = strdup(left->id),
                                 .file = strdup(left->name)};
-    snprintf(taken.digest, sizeof taken.digest, "%s", left->digest);
+    memcpy(taken.origin, left->origin, sizeof taken.origin);
     if (!taken.file) {
         free(taken.id);
         return err_set(e, ERR_NOMEM, "out of memory");

@@ -103,10 +103,17 @@ enum err record_add_run(struct record *r, const struct record_run *run, int *ret
     return ERR_OK;
 }
 
-bool record_has_case(const struct record *r, int run, const char *id, const char *case_digest)
+bool record_has_id(const struct record *r, int run, const char *id)
 {
-    int64_t i = folder_find(&r->folder, run, id);
-    return i >= 0 && !strcmp(r->folder.cases[i].digest, case_digest);
+    return folder_find(&r->folder, run, id) >= 0;
+}
+
+bool record_has_case(const struct record *r, int run, const struct record_case *c)
+{
+    int64_t i = folder_find(&r->folder, run, c->id);
+    char origin[33];
+    folder_origin(c, origin);
+    return i >= 0 && !strcmp(r->folder.cases[i].origin, origin);
 }
 
 /* --- one case --- */
@@ -175,7 +182,7 @@ static enum err store_case(struct folder *f, int run, int64_t ordinal, const str
     folder_name(f, run, ordinal, c->id, name);
     struct folder_case stored = {
         .run = run, .ordinal = ordinal, .hash = folder_hash(c->id), .id = strdup(c->id)};
-    snprintf(stored.digest, sizeof stored.digest, "%s", c->case_digest);
+    folder_origin(c, stored.origin);
     stored.file = strdup(name);
     if (!stored.file) {
         free(stored.id);

@@ -44,8 +44,11 @@ static bool in_shard(const struct run_options *o, int64_t place)
 
 static bool is_finished(const struct run *r, const struct case_id *id, const char *text)
 {
-    return record_has_case(r->record, r->index, text,
-                           id->family->file ? id->family->file->digest : "");
+    struct record_case c;
+    if (!record_has_id(r->record, r->index, text))
+        return false;
+    caserun_describe(id, &c);
+    return record_has_case(r->record, r->index, &c);
 }
 
 /* The next case that is this shard's and not in the record; -1 at the end. */

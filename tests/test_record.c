@@ -174,8 +174,10 @@ START_TEST(test_order)
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
         OK(sample_put(r, run, order[i]));
     struct record_case c = sample_case(5);
-    ck_assert(record_has_case(r, run, c.id, ""));
-    ck_assert(!record_has_case(r, run, "gemm/none:m=1", ""));
+    ck_assert(record_has_case(r, run, &c));
+    strcpy(c.source_digest, "another");
+    ck_assert(record_has_id(r, run, c.id) && !record_has_case(r, run, &c));
+    ck_assert(!record_has_id(r, run, "gemm/none:m=1"));
     r = finish_and_open(r, "r.h5");
     ck_assert_int_eq(record_case_count(r, 0), 8);
     for (int64_t i = 0; i < 8; i++)

@@ -24,7 +24,7 @@ static void writer(int report_fd)
         OK(record_add_run(r, &head, &run, &sample_error));
         for (int64_t n = 0; n < CASES; n++) {
             struct record_case c = sample_case(n);
-            if (record_has_case(r, run, c.id, ""))
+            if (record_has_case(r, run, &c))
                 continue;
             OK(sample_put(r, run, n));
             unsigned char done[2] = {(unsigned char)i, (unsigned char)n};
@@ -66,7 +66,7 @@ static void check_nothing_lost(bool done[2][CASES])
         OK(record_add_run(r, &head, &run, &sample_error));
         for (int64_t n = 0; n < CASES; n++) {
             struct record_case c = sample_case(n);
-            ck_assert(!done[i][n] || record_has_case(r, run, c.id, ""));
+            ck_assert(!done[i][n] || record_has_case(r, run, &c));
         }
     }
     record_close(r);
@@ -184,7 +184,7 @@ START_TEST(test_damaged_part)
     OK(record_add_run(r, &head, &run, &sample_error));
     for (int64_t n = 0; n < 4; n++) {
         struct record_case c = sample_case(n);
-        ck_assert_int_eq(record_has_case(r, run, c.id, ""), n != 1 && n != 3);
+        ck_assert_int_eq(record_has_case(r, run, &c), n != 1 && n != 3);
     }
     ck_assert(!sample_exists("r.h5.partial/new-1") && !sample_exists(path));
     OK(sample_put(r, run, 1));

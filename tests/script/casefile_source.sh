@@ -89,6 +89,47 @@ limits: {y: {ulp: 4, abs: 3e-7, reason: "2 ulp each of expf and logf, and 1 + ex
 X
 expect 0 '2 cases: 2' gpuparity check 'softplus.case.yaml:t={f16|bf16}'
 
+# Headers beside the source, in a folder, and of this program: both compilers find the same ones, from
+# anywhere; a change of one is seen on resume; a reproduction has them in it.
+mkdir -p kernels inc elsewhere
+cat >kernels/scaled.cu <<'X'
+#include "factor.h"
+#include <shift.h>
+#include "device.h"
+KERNEL(64) scaled(const f32 *x, f32 *y, i32 n)
+{
+    i32 i = BLOCK_X * 64 + THREAD_X;
+    if (i < n FAULT)
+        y[i] = FACTOR * x[i] + SHIFT;
+}
+X
+printf '#pragma once\n#define FACTOR 2.0f\n#ifdef __HIP__\n#define FAULT - n %% 8\n#else\n#define FAULT\n#endif\n' >kernels/factor.h
+echo '#define FACTOR not this one' | tee inc/factor.h elsewhere/factor.h factor.h >/dev/null
+echo '#define SHIFT 1.0f' >inc/shift.h
+cat >scaled.case.yaml <<'X'
+source: kernels/scaled.cu
+include: [inc]
+parameters: {n: 100}
+tensors:
+  x: {role: in, dtype: f32, shape: [n]}
+  y: {role: out, dtype: f32, shape: [n]}
+kernels:
+  - {name: scaled, arguments: [x, y, i32 n], grid: "ceildiv(n, 64)", block: 64}
+X
+expect 0 '1 SAME' gpuparity check scaled.case.yaml:n=64
+cd elsewhere
+expect 0 '1 SAME' gpuparity check ../scaled.case.yaml:n=64
+cd ..
+expect 1 'one program for nvcc and hipcc' gpuparity minimize scaled.case.yaml -o scaled.cu
+expect 0 'once' sh -c '! grep -E "include .(factor|shift|device)" scaled.cu && grep -c "define FACTOR" scaled.cu | sed "s/^1$/once/"'
+expect 0 '1 ok' gpuparity run scaled.case.yaml:n=64 --on cuda-sim -o scaled.h5
+expect 0 '1 ok' gpuparity run scaled.case.yaml:n=64 --on cuda-sim -o scaled.h5 --resume
+before=$(gpuparity show scaled.h5 /run/0/case/0 | grep source_digest)
+echo '#define SHIFT 3.0f' >inc/shift.h
+expect 0 '1 ok' gpuparity run scaled.case.yaml:n=64 --on cuda-sim -o scaled.h5 --resume
+after=$(gpuparity show scaled.h5 /run/0/case/0 | grep source_digest)
+expect 0 'another' sh -c '[ "$1" != "$2" ] && echo another' - "$before" "$after"
+
 # The other vendor's words: said clearly, and translated where the translator is.
 cat >shuffle.cu <<'X'
 extern "C" __global__ void rotate(const float *x, float *y)
