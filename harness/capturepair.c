@@ -12,6 +12,7 @@
 #include "capturematch.h"
 #include "compareout.h"
 #include "diagnose.h"
+#include "plainmark.h"
 #include "select.h"
 #include "verdict.h"
 
@@ -122,6 +123,31 @@ static const struct family no_family = {.name = "operator"};
 static const struct case_id no_id = {.family = &no_family};
 static const struct case_plan no_plan = {0};
 
+/* Where no bound is derived, what the sides show of each other: causes where float64 tells none,
+ * and the pictures. With a bound they are a case's. */
+static enum err explain_pair(const struct job *j, const struct pair *p, const struct oracle *oracle,
+                             struct finding_out *o, struct errinfo *e)
+{
+    bool differ = o->stats.pair.bits_equal != o->stats.pair.count;
+    struct finding_out other = {.dtype = o->dtype, .rank = o->rank};
+    if (p->bounded && j->options->charts) {
+        o->charts = malloc(sizeof *o->charts);
+        return o->charts ? charts_make(&p->ta, &p->tb, oracle, false, o->charts, e)
+                         : err_set(e, ERR_NOMEM, "no memory for the plots");
+    }
+    if (p->bounded || !differ)
+        return ERR_OK;
+    memcpy(other.dim, o->dim, sizeof other.dim);
+    TRY(plainmark_tensors(&p->ta, &p->tb, j->options->charts, &other, e));
+    o->charts = other.charts;
+    bool named = o->n_claim && o->claim[0].cause != CAUSE_UNEXPLAINED;
+    if (named || o->verdict == VERDICT_EQUIVALENT)
+        return ERR_OK;
+    o->n_claim = other.n_claim;
+    memcpy(o->claim, other.claim, sizeof o->claim);
+    return ERR_OK;
+}
+
 /* Verdict and causes of two outputs of one format and shape. */
 static enum err judge(const struct job *j, struct pair *p, struct finding *f,
                       struct finding_out *o, struct errinfo *e)
@@ -140,7 +166,7 @@ static enum err judge(const struct job *j, struct pair *p, struct finding *f,
         TRY(diagnose_output(&d, o, e));
     if (oracle && !p->bounded)
         soften(o);
-    return ERR_OK;
+    return explain_pair(j, p, oracle, o, e);
 }
 
 /* Which of two formats holds more: by width, then by fraction. */
@@ -179,6 +205,16 @@ static void say_formats(const struct pair *p, struct finding_out *o)
               *p->a->module ? p->a->module : "no module", dtype_info(got)->name, asked);
 }
 
+/* What the tensors show of another stream comes first, else that there is one. */
+static void say_random(struct finding_out *o)
+{
+    if (o->n_claim && o->claim[0].cause == CAUSE_RNG)
+        return;
+    if (o->n_claim && o->claim[0].cause == CAUSE_UNEXPLAINED)
+        o->n_claim = 0;
+    claim_add(o, CAUSE_RNG, '=', 1, "the operator draws random numbers, from the same state");
+}
+
 static enum err compare_output(const struct job *j, struct pair *p, int i, struct finding *f,
                                struct finding_out *o, struct errinfo *e)
 {
@@ -211,7 +247,7 @@ static enum err compare_output(const struct job *j, struct pair *p, int i, struc
     TRY(read_reference(j, i, p, e));
     TRY(judge(j, p, f, o, e));
     if (p->a->random && o->verdict != VERDICT_SAME)
-        claim_add(o, CAUSE_RNG, '=', 1, "the operator draws random numbers, from the same state");
+        say_random(o);
     return ERR_OK;
 }
 

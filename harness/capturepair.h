@@ -15,7 +15,8 @@
  *                              spacing at the largest element: a side that is more than
  *                              CAPTUREPAIR_FAR units and CAPTUREPAIR_RATIO times as far off as
  *                              the other is DIFFERENT. A rule of thumb, and said to be one.
- *   neither                    SAME or DIFFERENT
+ *   neither                    SAME or DIFFERENT, with the causes that leave a mark without a
+ *                              reference (plainmark.h)
  *
  * An operator that ran in a wider format than autocast asked for is a silent upcast, named with
  * its module, whatever its numbers are. */
@@ -25,6 +26,7 @@ enum { CAPTUREPAIR_FAR = 64, CAPTUREPAIR_RATIO = 8 };
 struct capturepair_options {
     int threads; /* 0: as many as there are cores */
     bool strict;
+    bool charts;        /* somebody draws */
     const char *select; /* see select.h, on "op/module"; NULL: all */
 };
 

@@ -188,13 +188,10 @@ static void move_add(struct charts *c, int64_t *table, int from, int to)
     table[from * c->codes + to]++;
 }
 
-static void element_moves(struct charting *v, int64_t i)
+static void bits_move(struct charting *v, uint64_t from, uint64_t to)
 {
     struct charts *c = &v->c;
     int64_t *table = v->moves;
-    const struct tensor *a = v->side[0], *b = v->side[1];
-    uint64_t to = tensor_bits(b ? b : a, i);
-    uint64_t from = b ? tensor_bits(a, i) : dtype_round(v->dtype, v->o->value[i]);
     int flip = dtype_info(v->dtype)->kind == DTYPE_KIND_INT ? 128 : 0;
     if (c->codes == 256) {
         move_add(c, table, (int)(from & 255) ^ flip, (int)(to & 255) ^ flip);
@@ -202,6 +199,13 @@ static void element_moves(struct charting *v, int64_t i)
     }
     move_add(c, table, (int)(from >> 4 & 15), (int)(to >> 4 & 15));
     move_add(c, table, (int)(from & 15), (int)(to & 15));
+}
+
+static void element_moves(struct charting *v, int64_t i)
+{
+    const struct tensor *a = v->side[0], *b = v->side[1];
+    uint64_t to = tensor_bits(b ? b : a, i);
+    bits_move(v, b ? tensor_bits(a, i) : dtype_round(v->dtype, v->o->value[i]), to);
 }
 
 static void top_take(struct charts *c, const int64_t *table)
@@ -273,6 +277,24 @@ void charts_add(struct charting *k, const struct tensor *a, const struct tensor 
     }
 }
 
+void charts_add_pair(struct charting *k, int64_t index, uint64_t a, uint64_t b)
+{
+    struct charts *c = &k->c;
+    int row = (int)(index / c->line / c->row_step), column = (int)(index % c->line / c->column_step);
+    bool differ = bits_differ(k->dtype, a, b),
+         finite = dtype_is_finite(k->dtype, a) && dtype_is_finite(k->dtype, b);
+    double far = !differ ? 0 : finite ? (double)ulp_distance(k->dtype, a, b) : INFINITY;
+    double size = finite ? fmax(fabs(dtype_value(k->dtype, a)), fabs(dtype_value(k->dtype, b))) : 0;
+    c->pair = true;
+    k->cell[row][column]++;
+    k->differ[row][column] += differ;
+    c->used[0][row][column] = fmaxf(c->used[0][row][column], (float)far);
+    if (k->binades && far > 0 && size > 0)
+        binades_note(k->binades, size, far);
+    if (k->moves)
+        bits_move(k, a, b);
+}
+
 void charts_end(struct charting *k, struct charts *ret_charts)
 {
     struct charts *c = &k->c;
@@ -283,7 +305,7 @@ void charts_end(struct charting *k, struct charts *ret_charts)
         steps_make(k, c);
     else
         c->steps = c->step_width = 0;
-    if (k->moves && (k->o || k->side[1]))
+    if (k->moves && (k->o || k->side[1] || c->pair))
         top_take(c, k->moves);
     else
         c->codes = c->code_columns = 0;

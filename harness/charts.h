@@ -25,6 +25,10 @@ enum {
 };
 
 struct charts {
+    /* Two sides without a reference (charts_add_pair): errors are |b - a| in ULP, magnitudes the
+     * larger of both; band[0], used[0] (in ULP) and differ only. */
+    bool pair;
+
     /* Error against magnitude. Elements that are finite against a finite reference other than
      * 0; n_band is 0 when there is none. */
     int n_band, exponent, width;
@@ -68,6 +72,8 @@ enum err charts_begin(const struct tensor *shape, bool sequence, struct charting
  * and which codes moved. */
 void charts_add(struct charting *k, const struct tensor *a, const struct tensor *b,
                 const struct oracle *o, struct case_span window);
+/* Instead: one element of two sides that have no reference, in any order; none need be there. */
+void charts_add_pair(struct charting *k, int64_t index, uint64_t a, uint64_t b);
 void charts_end(struct charting *k, struct charts *ret_charts);
 void charts_close(struct charting *k); /* NULL: nothing */
 

@@ -47,6 +47,20 @@ static double bin_middle(int bin)
     return bin ? exp2(0.5 * bin + 0.25 + BIN_LOW) : 0;
 }
 
+static void note(struct binade *x, int s, double error)
+{
+    x->count[s]++;
+    x->worst[s] = fmax(x->worst[s], error);
+    x->bin[s][bin_of(error)]++;
+}
+
+void binades_note(struct binades *n, double magnitude, double error)
+{
+    struct binade *x = &n->at[ilogb(magnitude) - BINADE_LOW];
+    x->met = true;
+    note(x, 0, error);
+}
+
 void binades_add(struct binades *n, const struct tensor *const side[2], const struct oracle *o,
                  int64_t i)
 {
@@ -62,10 +76,7 @@ void binades_add(struct binades *n, const struct tensor *const side[2], const st
         uint64_t bits = tensor_bits(side[s], i);
         if (!dtype_is_finite(d, bits))
             continue;
-        double error = fabs(ulp_error(d, bits, o->value[i], o->tail[i]));
-        x->count[s]++;
-        x->worst[s] = fmax(x->worst[s], error);
-        x->bin[s][bin_of(error)]++;
+        note(x, s, fabs(ulp_error(d, bits, o->value[i], o->tail[i])));
     }
 }
 

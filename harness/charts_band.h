@@ -24,6 +24,9 @@ void binades_close(struct binades *n); /* NULL: nothing */
 void binades_add(struct binades *n, const struct tensor *const side[2], const struct oracle *o,
                  int64_t i);
 
+/* One element of side 0, with its finite magnitude above 0 and its |error|. */
+void binades_note(struct binades *n, double magnitude, double error);
+
 /* The number of bands, 0 when no element was added; `ret_bound`: the loosest finite bound in ULP. */
 int binades_end(const struct binades *n, int *ret_exponent, int *ret_width,
                 struct charts_band ret_band[2][CHARTS_BANDS], double ret_bound[CHARTS_BANDS]);

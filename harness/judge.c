@@ -251,9 +251,10 @@ static enum err compare_plain(void *context, bool charts, compare_sink *sink,
                               void *sink_context, struct finding_tally *ret_tally,
                               struct errinfo *e)
 {
-    (void)charts;
     const struct plain_work *w = context;
-    return plain_run(&w->plain, &w->options, sink, sink_context, ret_tally, e);
+    struct plain_options options = w->options;
+    options.charts = charts;
+    return plain_run(&w->plain, &options, sink, sink_context, ret_tally, e);
 }
 
 /* The options that a finding depends on, for the line that shows it again. */
@@ -348,9 +349,10 @@ static enum err compare_captures(void *context, bool charts, compare_sink *sink,
                                  void *sink_context, struct finding_tally *ret_tally,
                                  struct errinfo *e)
 {
-    (void)charts;
     const struct captures *c = context;
-    return capturepair_run(&c->a, &c->b, &c->options, sink, sink_context, ret_tally, e);
+    struct capturepair_options options = c->options;
+    options.charts = charts;
+    return capturepair_run(&c->a, &c->b, &options, sink, sink_context, ret_tally, e);
 }
 
 enum err judge_captures(const struct options *o, const char *format, const char *output,

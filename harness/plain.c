@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "gap_sample.h"
+#include "plaincharts.h"
 #include "plainmark.h"
 #include "plainpass.h"
 #include "select.h"
@@ -286,9 +287,10 @@ static enum err judge(const struct job *j, bool turned, const struct gap *g,
     TRY(plainseen_init(&seen, g, sample, turned, o, e));
     o->verdict = l && l->n && !gap_broken(g, l) ? VERDICT_WITHIN_LIMITS : VERDICT_DIFFERENT;
     say_different(j, &seen, g, o);
+    enum err err = j->options->charts ? plaincharts_make(&seen, e) : ERR_OK;
     plainmark_claims(&seen);
     plainseen_release(&seen);
-    return ERR_OK;
+    return err;
 }
 
 /* The last part of a name that fits. */

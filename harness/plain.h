@@ -13,6 +13,7 @@ struct plain_options {
     int threads; /* 0: as many as there are cores */
     bool common; /* tensors that only one side has are left out instead of an error */
     bool strict;
+    bool charts; /* somebody draws */
     const char *select; /* names of A to compare, see select.h; NULL: all */
     const struct limits *limits;
     int n_map; /* "name of A=name of B", each with at most one '*' */

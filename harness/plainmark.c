@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "diagnose.h"
+#include "plaincharts.h"
 #include "plainrule.h"
 
 /* Asked in turn until one is right. What is told from the bits exactly stands above fits, fits
@@ -94,4 +95,38 @@ void plainmark_where(const struct plainseen *s, char *ret_text, size_t size)
         if (box.volume < s->count)
             snprintf(ret_text, size, ", all in %s", text);
     }
+}
+
+static void add_tensors(const struct tensor *a, const struct tensor *b, struct gap *g)
+{
+    int width = dtype_info(a->dtype)->bytes;
+    for (int64_t from = 0; from < a->count; from += GAP_PIECE) {
+        int64_t n = a->count - from < GAP_PIECE ? a->count - from : GAP_PIECE;
+        const struct gap_where where = {n, &from};
+        gap_add(g, a->dtype, (const char *)a->data + from * width,
+                (const char *)b->data + from * width, n, &where, NULL);
+    }
+}
+
+enum err plainmark_tensors(const struct tensor *a, const struct tensor *b, bool charts,
+                           struct finding_out *o, struct errinfo *e)
+{
+    struct gap_sample sample;
+    struct gap g;
+    struct plainseen seen = {0};
+    TRY(gap_sample_init(&sample, a->dtype, a->count, e));
+    enum err err = gap_init(&g, e);
+    if (!err) {
+        g.sample = &sample;
+        add_tensors(a, b, &g);
+        err = plainseen_init(&seen, &g, &sample, false, o, e);
+    }
+    if (!err && charts)
+        err = plaincharts_make(&seen, e);
+    if (!err)
+        plainmark_claims(&seen);
+    plainseen_release(&seen);
+    gap_release(&g);
+    gap_sample_release(&sample);
+    return err;
 }

@@ -3,9 +3,15 @@
 #define GPUPARITY_PLAINMARK_H
 
 #include "plainseen.h"
+#include "tensor.h"
 
 /* What can be told of a difference between two tensors without a reference: where it is, and the
  * causes whose marks the rules of plainrule.h find. */
+
+/* Both, and with `charts` the pictures, for two tensors in memory that have no reference. ERR_NOMEM.
+ */
+enum err plainmark_tensors(const struct tensor *a, const struct tensor *b, bool charts,
+                           struct finding_out *o, struct errinfo *e);
 
 /* Adds the claims to s->o, the primary one first: at least one, CAUSE_UNEXPLAINED when nothing
  * fits. May take differences of rounding size out of `s`. */

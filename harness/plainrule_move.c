@@ -17,6 +17,12 @@ struct way {
     int64_t p, q, r;
 };
 
+/* Zeros, NaN and Inf are found in many places for other reasons. */
+static bool is_common(const struct plainseen *s, uint64_t bits)
+{
+    return s->is_float && (!dtype_is_finite(s->d, bits) || dtype_value(s->d, bits) == 0);
+}
+
 /* A few elements, spread, tell at little cost that a way is wrong. */
 static bool likely(const struct plainseen *s, const struct way *w, int to)
 {
@@ -34,20 +40,23 @@ static bool likely(const struct plainseen *s, const struct way *w, int to)
  * places were looked at. */
 static double believed(const struct plainseen *s, const struct way *w, int to)
 {
-    int64_t fit = 0, chance = 0, of = 0;
+    const struct gap_sample *m = s->sample;
+    int64_t fit = 0, chance[2] = {0}, of = 0;
     if (!likely(s, w, to))
         return 0;
     for (int64_t i = 0; i < s->n; i++) {
         int64_t from = w->from(s, w, s->x[i].index);
         int64_t slot = plainseen_slot(s, from);
-        if (slot < 0)
-            continue;
         uint64_t bits = s->x[i].bits[to];
+        if (slot < 0 || is_common(s, bits))
+            continue;
         of++;
         fit += plainseen_bits(s, !to, slot) == bits;
-        chance += s->x[(i * 7919 + 13) % s->n].bits[!to] == bits;
+        chance[0] += s->x[(i * 7919 + 13) % s->n].bits[!to] == bits;
+        chance[1] += gap_sample_bits(m, !to, (i * 7919 + 13) % (m->window * m->windows)) == bits;
     }
-    if (of < RULE_FEW || 2 * of < s->n || fit < 4 * chance + RULE_FEW)
+    if (of < RULE_FEW || 2 * of < s->n ||
+        fit < 4 * (chance[0] > chance[1] ? chance[0] : chance[1]) + RULE_FEW)
         return 0;
     return (double)fit / (double)of;
 }

@@ -23,6 +23,11 @@ static int64_t turn(const struct plainseen *s, int64_t index, bool to_pass)
     return turned;
 }
 
+int64_t plainseen_index(const struct plainseen *s, int64_t in_pass)
+{
+    return turn(s, in_pass, false);
+}
+
 int64_t plainseen_at(const struct plainseen *s, int64_t index, int axis)
 {
     return index / s->stride[axis] % s->dim[axis];

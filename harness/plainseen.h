@@ -50,6 +50,9 @@ bool plainseen_split(struct plainseen *s);
  * square; codes and integers: |b - a|. INFINITY when a class differs. */
 double plainseen_size(const struct plainseen *s, const struct plainseen_element *x);
 
+/* The index of an index of the pass. */
+int64_t plainseen_index(const struct plainseen *s, int64_t in_pass);
+
 /* The place in the sample of an element; -1: not there, or in a block that was left out. */
 int64_t plainseen_slot(const struct plainseen *s, int64_t index);
 uint64_t plainseen_bits(const struct plainseen *s, int side, int64_t slot);

@@ -144,8 +144,9 @@ bool chart_magnitude(FILE *out, const struct charts *c, bool two)
         if (c->bound[k] > ldexp(1, s.low))
             scale_take(&s, c->bound[k]);
     scale_settle(&s);
-    put_open(out, "Error in ULP against the magnitude of the right answer, median to worst");
-    put_axes(out, &s, "magnitude of the right answer");
+    put_open(out, c->pair ? "Distance in ULP against magnitude, median to worst"
+                          : "Error in ULP against the magnitude of the right answer, median to worst");
+    put_axes(out, &s, c->pair ? "magnitude of the larger" : "magnitude of the right answer");
     put_band_areas(out, c, &s);
     for (int worst = 0; worst < 2 && two; worst++) {
         fputs("<path class=\"b\" d=\"", out);

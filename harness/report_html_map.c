@@ -56,6 +56,18 @@ static unsigned char level_used(float used)
     return l;
 }
 
+/* Of |B - A| in ULP. */
+static unsigned char level_ulp(float far)
+{
+    static const float limit[] = {1, 4, 64, 65536, FLT_MAX};
+    unsigned char l = 1;
+    if (!(far > 0))
+        return 0;
+    while (l < LEVELS && far > limit[l - 1])
+        l++;
+    return l;
+}
+
 static unsigned char level_share(float share)
 {
     return share <= 0 ? 0 : share <= 0.25f ? 1 : share <= 0.75f ? 2 : 3;
@@ -86,14 +98,43 @@ static void put_legend(FILE *out, const char *const *words, int from, int to)
         fprintf(out, "<span><span class=\"key m%d\"></span>%s</span> ", l, words[l - from]);
 }
 
+static void put_cells(FILE *out, const struct charts *c)
+{
+    html_count(out, c->row_step);
+    fputs("\u202f\u00d7\u202f", out);
+    html_count(out, c->column_step);
+    fputs(". ", out);
+}
+
+static const char *const shares[] = {"some", "&gt; 1/4", "&gt; 3/4 of the bits differ"};
+
+static void map_pair(FILE *out, const struct charts *c)
+{
+    static const char *const words[] = {"1 ULP",          "\u2264 4",     "\u2264 64",
+                                        "\u2264 65,536", "&gt; 65,536", "NaN, Inf"};
+    fputs("<figure><div class=\"maps\">", out);
+    put_map(out, c, "A \u2260 B", c->differ, level_share);
+    put_map(out, c, "|B \u2212 A|", c->used[0], level_ulp);
+    fputs("</div><figcaption>Where, the last dimension across: cells of ", out);
+    put_cells(out, c);
+    fputs("A \u2260 B: ", out);
+    put_legend(out, shares, 1, 3);
+    fputs("<br>|B \u2212 A|, the largest: ", out);
+    put_legend(out, words, 1, LEVELS);
+    fputs("</figcaption></figure>\n", out);
+}
+
 void map_places(FILE *out, const struct charts *c, bool two)
 {
     static const char *const words[] = {
         "\u2264 1/8 of the bound", "\u2264 1/2",          "\u2264 1", "wrong",
         "&gt; 16 bounds",          "NaN, Inf, other code"};
-    static const char *const shares[] = {"some", "&gt; 1/4", "&gt; 3/4 of the bits differ"};
     if (!c->rows)
         return;
+    if (c->pair) {
+        map_pair(out, c);
+        return;
+    }
     fputs("<figure><div class=\"maps\">", out);
     put_map(out, c, "A", c->used[0], level_used);
     if (two) {
@@ -102,10 +143,7 @@ void map_places(FILE *out, const struct charts *c, bool two)
     }
     fputs("</div><figcaption>Where, the last dimension across: worst element of each cell of ",
           out);
-    html_count(out, c->row_step);
-    fputs("\u202f\u00d7\u202f", out);
-    html_count(out, c->column_step);
-    fputs(". ", out);
+    put_cells(out, c);
     put_legend(out, words, 1, LEVELS);
     if (two) {
         fputs("<br>A \u2260 B: ", out);

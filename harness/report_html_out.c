@@ -72,7 +72,9 @@ static void put_error_cells(const struct view *v, const struct finding_element *
 {
     bool distance = dtype_info(v->o->dtype)->kind == DTYPE_KIND_FLOAT &&
                     dtype_is_finite(v->o->dtype, bits) && isfinite(x->value);
-    if (!v->o->stats.has_reference || !distance) {
+    if (!v->o->stats.has_reference)
+        return;
+    if (!distance) {
         fputs("<td class=\"n\">\u2013</td><td class=\"n\">\u2013</td>", v->out);
         return;
     }
@@ -117,9 +119,11 @@ static void put_element(const struct view *v, const char *which,
     }
     fprintf(v->out,
             "index %" PRId64 "</caption><thead><tr><td></td><th scope=\"col\">value</th>"
-            "<th scope=\"col\">bits</th><th scope=\"col\">error, ULP</th>"
-            "<th scope=\"col\">of bound</th></tr></thead><tbody>",
-            x->index);
+            "<th scope=\"col\">bits</th>%s</tr></thead><tbody>",
+            x->index,
+            v->o->stats.has_reference
+                ? "<th scope=\"col\">error, ULP</th><th scope=\"col\">of bound</th>"
+                : "");
     put_element_side(v, x, 'A');
     if (!v->one_sided)
         put_element_side(v, x, 'B');
@@ -157,8 +161,11 @@ static void put_row_counts(const struct view *v, const char *words, int64_t a, i
     fputs("</td></tr>", v->out);
 }
 
+/* What needs a reference is left out where there is none. */
 static void put_row_numbers(const struct view *v, const char *words, double a, double b)
 {
+    if (!v->o->stats.has_reference && isnan(a) && !v->two)
+        return;
     put_row_head(v, words);
     html_number_cell(v->out, a);
     if (v->two)
@@ -233,10 +240,25 @@ static bool is_exact(const struct distribution *d)
     return d->hist[0] == (uint64_t)d->count;
 }
 
+/* Without a reference: how far the sides are apart. */
+static void put_distances(const struct view *v)
+{
+    const struct distribution *d = &v->o->stats.pair.ulp;
+    if (!v->two || !d->count || is_exact(d))
+        return;
+    fputs("<figure><figcaption><b>B \u2212 A</b> in ULP of the format. Above: share of elements by "
+          "signed distance; below: cumulated. The axis is logarithmic on both sides of 0.</figcaption>\n",
+          v->out);
+    plot_errors(v->out, d, NULL);
+    fputs("</figure>\n", v->out);
+}
+
 static void put_plots(const struct view *v, const struct finding_sides *sides)
 {
     const struct output_stats *s = &v->o->stats;
     const struct distribution *b = v->two ? &s->b.ulp : NULL;
+    if (!s->has_reference)
+        put_distances(v);
     if (!s->has_reference || !(s->a.ulp.count || (b && b->count)))
         return;
     if (is_exact(&s->a.ulp) && (!b || is_exact(b))) {
@@ -280,7 +302,13 @@ static void put_magnitude(const struct view *v)
     if (!v->o->charts)
         return;
     fputs("<figure>", v->out);
-    if (chart_magnitude(v->out, v->o->charts, v->two))
+    if (v->o->charts->pair) {
+        if (chart_magnitude(v->out, v->o->charts, false))
+            fputs("<figcaption><b>Distance against magnitude</b>: |B \u2212 A| in ULP of the elements "
+                  "that differ, from the median up to the worst of each binade of the larger "
+                  "side.</figcaption>",
+                  v->out);
+    } else if (chart_magnitude(v->out, v->o->charts, v->two))
         fprintf(v->out,
                 "<figcaption><b>Error against magnitude</b>: ULP, from the median up to the "
                 "worst element%s; red: the loosest bound, above it is wrong.</figcaption>",

@@ -5,6 +5,7 @@ Ends with a line like Check's."""
 import collections
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -433,6 +434,45 @@ def causes():
             check(got not in defects, 'cause of %s: %s' % (name, got))
 
 
+def cells(page, title):
+    """The level of each cell that is drawn in a map of an HTML report."""
+    found = {}
+    svg = re.search('aria-label="Map of the output, %s">(.*?)</svg>' % re.escape(title), page, re.S)
+    for level, path in re.findall(r'class="m(\d)" d="([^"]*)"', svg[1] if svg else ''):
+        for x, y, n in re.findall(r'M(\d+) (\d+)h(\d+)v1', path):
+            found.update({(int(y), int(x) + i): int(level) for i in range(int(n))})
+    return found
+
+
+def pictures():
+    """The maps of the HTML report against the same counted here; a tensor in Fortran order on both sides too."""
+    x = rng.standard_normal((250, 380)).astype('f4')
+    y = x.copy()
+    y[64:96, 128:190] = rng.standard_normal((32, 62))
+    y[200] = np.nextafter(y[200], np.float32(9))
+    y[7, 300] = np.nan
+    limits = (1, 4, 64, 65536, float('inf'))
+    for order in 'CF':
+        np.save('p1.npy', np.array(x, order=order))
+        np.save('p2.npy', np.array(y, order=order))
+        compare('p1.npy', 'p2.npy', '--report', 'p.html')
+        with open('p.html', encoding='utf-8') as f:
+            page = f.read()
+        far = np.abs(positions(y).astype('f8') - positions(x))
+        far[np.isnan(y)] = np.inf
+        share, worst = {}, {}
+        for row in range(0, 250, 11):
+            for column in range(0, 380, 8):
+                part = far[row:row + 11, column:column + 8]
+                if part.any():
+                    at, rate = (row // 11, column // 8), (part > 0).mean()
+                    share[at] = 1 if rate <= .25 else 2 if rate <= .75 else 3
+                    worst[at] = 1 + sum(part.max() > limit for limit in limits) if np.isfinite(part.max()) else 6
+        check(cells(page, 'A \u2260 B') == share, order + ': map of differing bits')
+        check(cells(page, '|B \u2212 A|') == worst, order + ': map of distances')
+        check('Distance in ULP against magnitude' in page and not re.search('d="[^"]*(nan|inf)', page), 'plots')
+
+
 def names():
     x = np.arange(6, dtype='f4').reshape(2, 3)
     np.savez('m1.npz', **{'old/a': x, 'old/b': x, 'c': x})
@@ -621,7 +661,7 @@ def zip_tricks():
         check(status == 2 and says in err, '%s: %d %s' % (path, status, err))
 
 
-for part in (mixtures, npy_orders, narrow_formats, verdicts, causes, names, layouts, indices, memory, damaged, zip_tricks):
+for part in (mixtures, npy_orders, narrow_formats, verdicts, causes, pictures, names, layouts, indices, memory, damaged, zip_tricks):
     part()
 if SANITIZED:
     skipped.add('more than 2^32 elements: not with sanitizers')

@@ -125,6 +125,12 @@ def findings(a, b):
         return json.load(f)
 
 
+def outputs(file, number):
+    """The first output of an operator."""
+    with h5py.File(path(file)) as f:
+        return f["op"][sorted(f["op"])[number]]["out0"][()]
+
+
 def head(file):
     with h5py.File(path(file)) as f:
         return json.loads(f["capture"][()].tobytes())
@@ -285,6 +291,28 @@ def test_two_steps_part_where_the_models_do():
     report = findings("step.h5", "other.h5")
     tested = [c["verdict"] for c in report["findings"]]
     assert tested.count("SAME") > 10 and tested.count("UNTESTED") > 50, tested
+
+
+def test_causes_and_pictures_without_a_reference():
+    replay("mask2.h5", "aten.bernoulli_.float", "", lambda x, p=0.5, **kw: (torch.rand(x.shape) < p).float())
+    report = findings("step.h5", "mask2.h5")
+    first = next(c for c in report["findings"] if c["verdict"] == "DIFFERENT")
+    causes = first["outputs"][0]["causes"]
+    assert [c["cause"] for c in causes] == ["RNG mismatch"], causes
+    zeros = [float((1 - numpy.asarray(x)).mean() * 100) for x in (outputs("step.h5", 1), outputs("mask2.h5", 1))]
+    assert all("%.4g %%" % z in causes[0]["evidence"] for z in zeros), (zeros, causes)
+
+    def tile(x, *a):
+        first, *rest = aten.native_layer_norm.default(x, *a)
+        first = first.clone()
+        first[1, 8:12] += torch.randn(4, 32)
+        return (first, *rest)
+    replay("tile.h5", "aten.native_layer_norm.default", "", tile)
+    code, text = compare("step.h5", "tile.h5", "--report", path("tile.html"))
+    assert code == 1 and "localised corruption" in text, text
+    page = open(path("tile.html"), encoding="utf-8").read()
+    for label in ("Map of the output, A \u2260 B", "Distance in ULP against magnitude"):
+        assert label in page, label
 
 
 def test_a_module_that_leaves_autocast_is_an_upcast():
