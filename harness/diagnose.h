@@ -77,6 +77,9 @@ void diagnose_packing(struct suspect *s);    /* bits too many in a byte of codes
 void diagnose_exchanged(struct suspect *s);  /* pairs of elements exchanged */
 void diagnose_table(struct suspect *s);      /* an input's codes stand for other values */
 void diagnose_blocks(struct suspect *s);     /* one factor a block */
+void diagnose_flushed(struct suspect *s);    /* right where subnormal numbers count as zero */
+void diagnose_whatif(struct suspect *s);     /* right for inputs read in another way */
+void diagnose_coarse(struct suspect *s);     /* one factor of codes of few bits */
 void diagnose_reciprocal(struct suspect *s);
 void diagnose_affine(struct suspect *s);     /* one factor, beside a constant a line */
 void diagnose_noise(struct suspect *s); /* errors over everything alike */

@@ -132,6 +132,56 @@ void diagnose_reciprocal(struct suspect *s)
               (low + high) / 2);
 }
 
+/* --- a factor of coarse codes ----------------------------------------------------------------
+ */
+
+/* Results of few bits jump: each lies within a step of the right one times the factor, but for
+ * those at the end of the range. */
+static int64_t within_step(const struct suspect *s, double factor, int64_t *ret_seen)
+{
+    enum dtype d = s->t->dtype;
+    int64_t fits = 0;
+    *ret_seen = 0;
+    for (int64_t i = 0; i < s->count; i++) {
+        double right = s->in->oracle->value[i], got = tensor_value(s->t, i);
+        uint64_t bits = tensor_bits(s->t, i);
+        if (!isfinite(right) || !isfinite(got) || right == 0 ||
+            fabs(got) >= fabs(dtype_value(d, dtype_round(d, dtype_max(d)))) ||
+            dtype_is_subnormal(d, bits) || got == 0)
+            continue;
+        ++*ret_seen;
+        fits += fabs(got - factor * right) <=
+                ulp_size(d, got) / 2 + fabs(factor) * ulp_size(d, right) / 2;
+    }
+    return fits;
+}
+
+static int by_value(const void *x, const void *y);
+
+void diagnose_coarse(struct suspect *s)
+{
+    const struct dtype_info *info = dtype_info(s->t->dtype);
+    int64_t n = 0, seen, own;
+    if (info->kind != DTYPE_KIND_FLOAT || info->fraction > 3 || s->n_bad * 2 < s->count)
+        return;
+    double *ratio = calloc((size_t)s->count, sizeof *ratio);
+    for (int64_t i = 0; ratio && i < s->count; i++)
+        if (s->in->oracle->value[i] != 0 && isfinite(tensor_value(s->t, i)))
+            ratio[n++] = tensor_value(s->t, i) / s->in->oracle->value[i];
+    if (ratio)
+        qsort(ratio, (size_t)n, sizeof *ratio, by_value);
+    double factor = n ? ratio[n / 2] : 1;
+    free(ratio);
+    int64_t fits = within_step(s, factor, &seen);
+    own = within_step(s, 1, &seen);
+    if (seen < 32 || fits * 20 < seen * 19 || own * 2 > seen)
+        return;
+    claim_add(s->o, CAUSE_SCALE, s->side, 0.96,
+              "%lld of %lld codes lie within a step of the right ones times about %.3g: another "
+              "scale",
+              (long long)fits, (long long)seen, factor);
+}
+
 /* --- a factor beside a constant --------------------------------------------------------------
  */
 

@@ -132,6 +132,15 @@ static struct model_fit fit_wrong(struct suspect *s, struct picked *bad, struct 
     return best;
 }
 
+/* Results that are defined to the bit: a model must give these very bits, not only errors alike. */
+static bool is_exact(const struct suspect *s)
+{
+    for (int64_t i = s->first; i <= s->last; i++)
+        if (s->bad[i] && s->in->oracle->bound[i] > 0)
+            return false;
+    return true;
+}
+
 bool suspect_fit(struct suspect *s)
 {
     if (s->fitted)
@@ -148,7 +157,7 @@ bool suspect_fit(struct suspect *s)
         struct model_fit f = fit_wrong(s, bad, right);
         s->model = f.model;
         s->equal = f.equal;
-        s->variance = f.variance;
+        s->variance = is_exact(s) ? f.equal : f.variance;
     }
     free(bad);
     free(right);

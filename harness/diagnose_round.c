@@ -246,6 +246,13 @@ void diagnose_neighbours(struct suspect *s)
                       : wrong - up >= least   ? "below"
                                               : NULL;
     bool directed = way && half > 0.3 && half < 0.7;
+    if (way && half > 0.9 && dtype_info(s->t->dtype)->bytes == 1) {
+        claim_add(s->o, CAUSE_CODEBOOK, s->side, 0.96,
+                  "%.1f %% of the codes are the neighbour of the right one, always the one %s: "
+                  "the table is off by one place",
+                  100 * half, way);
+        return;
+    }
     if (!directed && !is_narrow(s->t->dtype))
         return;
     if (directed)
@@ -281,7 +288,7 @@ void diagnose_limits(struct suspect *s)
         n += s->bad[i];
     }
     double part = (double)ends / (double)s->count;
-    if (part > 0.75 || (double)n * log(part) > log(1e-4))
+    if (n < 4 || part > 0.75 || (double)n * log(part) > log(1e-4))
         return;
     claim_add(s->o, CAUSE_ROUNDING, s->side, 0.96,
               "all %lld wrong elements should be the smallest or the largest number of the "

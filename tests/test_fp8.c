@@ -335,7 +335,7 @@ static const struct {
     {"fp8/fault_cut:to=e5m2,rows=4,d=301", CAUSE_ROUNDING},
     {"fp8/fault_bias:rows=4,d=301", CAUSE_CODEBOOK},
     {"fp8/fault_zero:to=e4m3fnuz,rows=4,d=301,dist=wide", CAUSE_NANINF},
-    {"fp8/fault_way:rows=8,d=301", CAUSE_DOWNCAST},
+    {"fp8/fault_way:rows=8,d=301", CAUSE_ROUNDING},
     {"fp8/fault_reciprocal:dtype=bf16,rows=40,d=512", CAUSE_APPROXIMATE},
     {"fp8/fault_last:rows=40,d=7", CAUSE_SCALE},
     {"fp8/fault_saturate:rows=8,d=192,dist=lognormal", CAUSE_NANINF},

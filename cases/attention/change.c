@@ -70,6 +70,10 @@ bool attention_change(struct attention *a, enum change change)
         return a->alibi;
     case CHANGE_NO_SCALE:
         return a->scale != 1;
+    case CHANGE_EXP2:
+    case CHANGE_EXP:
+        a->scale *= change == CHANGE_EXP2 ? 0x1.62e43p-1f : 0x1.715476p+0f;
+        return true;
     case CHANGE_NO_RESCALE:
         return attention_tiled(a);
     case CHANGE_HEAD_TURNS:

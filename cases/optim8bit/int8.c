@@ -251,21 +251,35 @@ enum err int8_oracle(const struct case_id *id, const struct case_plan *plan,
     return ERR_OK;
 }
 
-/* Sums that lose all but 16 bits after each term: the last 16 bits of the exact one. */
+/* One result in another way; wrapped: sums that lose all but 16 bits after each term are the
+ * last 16 bits of the exact one. */
+static uint64_t way_result(enum way way, int which, const struct rows *a, const struct rows *w,
+                           const struct tensor *bias, int64_t i, int64_t j)
+{
+    int64_t row = way == WAY_NEXT_ROW   ? (i + 1) % a->rows
+                  : way == WAY_LAST_ROW ? (i + a->rows - 1) % a->rows
+                                        : i;
+    int64_t column = way == WAY_NEXT_COLUMN ? (j + 1) % w->rows : j, acc = sum_of(a, w, i, j).value;
+    float stat = a->stat[row] * (way == WAY_POWER ? 127.0f * 127 / (128 * 128) : 1);
+    if (way == WAY_WRAPPED)
+        acc = (int16_t)acc;
+    if (which == ACC)
+        return dtype_round(DTYPE_I32, (double)acc);
+    return dtype_round(DTYPE_F16, finish(acc, stat, w->stat[column], tensor_value(bias, j)));
+}
+
 bool int8_model(const struct case_id *id, const struct case_plan *plan,
-                const struct tensor *const *input, int which, int64_t n, const int64_t *index,
-                uint64_t *ret_bits)
+                const struct tensor *const *input, int which, enum way way, int64_t n,
+                const int64_t *index, uint64_t *ret_bits)
 {
     struct rows a, w;
     (void)plan;
-    if (which < ACC || factors_init(id, input, &a, &w, NULL))
+    if (which < ACC || (which == ACC && way != WAY_WRAPPED) ||
+        factors_init(id, input, &a, &w, NULL))
         return false;
-    for (int64_t k = 0; k < n; k++) {
-        int64_t i = index[k] / w.rows, j = index[k] % w.rows;
-        int16_t acc = (int16_t)sum_of(&a, &w, i, j).value;
-        double y = finish(acc, a.stat[i], w.stat[j], tensor_value(input[BIAS], j));
-        ret_bits[k] = which == ACC ? dtype_round(DTYPE_I32, acc) : dtype_round(DTYPE_F16, y);
-    }
+    for (int64_t k = 0; k < n; k++)
+        ret_bits[k] = way_result(way, which, &a, &w, input[BIAS], index[k] / w.rows,
+                                 index[k] % w.rows);
     rows_release(&a);
     rows_release(&w);
     return true;

@@ -39,7 +39,7 @@ static float range_absmax(const struct subject *s, int64_t first, int64_t last)
 {
     float most = -FLT_MAX;
     for (int64_t i = first; i < last && i < s->n; i++) {
-        float v = fabsf((float)tensor_value(s->x, i));
+        float x = (float)tensor_value(s->x, i), v = s->way == WAY_SIGNED ? x : fabsf(x);
         most = v > most ? v : most;
     }
     return most;
@@ -94,6 +94,8 @@ static int way_place(const struct subject *s, float y)
         return tie ? below : place;
     case WAY_CUT:
         return below;
+    case WAY_ABOVE:
+        return below + 1 < s->b->count && y > book_value(s->b, below) ? below + 1 : below;
     case WAY_TABLE:
         return book_table_place(s->b, y);
     case WAY_LONG:
@@ -164,7 +166,7 @@ bool optim8bit_model(const struct case_id *id, const struct case_plan *plan,
         return (group == GROUP_STEP8 || step_is_wide(id)) &&
                step_model(id, plan, input, which, way, n, index, ret_bits);
     case OF_INT8:
-        return group == GROUP_INT8 && int8_model(id, plan, input, which, n, index, ret_bits);
+        return group == GROUP_INT8 && int8_model(id, plan, input, which, way, n, index, ret_bits);
     default:
         return (group == GROUP_GEMV4 || group == GROUP_GEMM4) &&
                gemv4_model(id, input, way, n, index, ret_bits);

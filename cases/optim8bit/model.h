@@ -13,10 +13,12 @@ enum way {
     WAY_TIE_UP,
     WAY_TIE_DOWN,
     WAY_CUT,
+    WAY_ABOVE,
     WAY_TABLE,
     WAY_HALF,
     WAY_DOUBLE,
     WAY_SWAP,
+    WAY_SIGNED,
     WAY_LINEAR,
     WAY_LONG,
     WAY_NIBBLES,
@@ -31,6 +33,10 @@ enum way {
     WAY_NO_DECAY,
     WAY_UNCLIPPED,
     WAY_WRAPPED,
+    WAY_NEXT_ROW,
+    WAY_NEXT_COLUMN,
+    WAY_LAST_ROW,
+    WAY_POWER,
     WAY_LANES,
     WAY_LANES_FUSED,
     WAY_WIDE,
@@ -50,8 +56,8 @@ bool step_model(const struct case_id *id, const struct case_plan *plan,
 
 /* Of LLM.int8 and the 4-bit GEMV. */
 bool int8_model(const struct case_id *id, const struct case_plan *plan,
-                const struct tensor *const *input, int which, int64_t n, const int64_t *index,
-                uint64_t *ret_bits);
+                const struct tensor *const *input, int which, enum way way, int64_t n,
+                const int64_t *index, uint64_t *ret_bits);
 bool gemv4_model(const struct case_id *id, const struct tensor *const *input, enum way way,
                  int64_t n, const int64_t *index, uint64_t *ret_bits);
 
