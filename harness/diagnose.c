@@ -72,11 +72,12 @@ static detector *const detectors[] = {
     diagnose_zeros,      diagnose_origin,
     diagnose_codes,      diagnose_packing,      diagnose_bytes,         diagnose_readings,
     diagnose_exchanged,  diagnose_table,        diagnose_reciprocal,    diagnose_blocks,
-    diagnose_whatif,     diagnose_coarse,
+    diagnose_whatif,     diagnose_entry,          diagnose_coarse,
+    diagnose_rounding,   diagnose_bracket,
     diagnose_inputs,     diagnose_rows,         diagnose_factor,        diagnose_reordered,
-    diagnose_low_bits,   diagnose_models_errors, diagnose_rounding,    diagnose_smooth,
-    diagnose_slope,      diagnose_affine,       diagnose_bracket,       diagnose_limits,
-    diagnose_neighbours, diagnose_noise,        diagnose_places,
+    diagnose_low_bits,   diagnose_models_errors, diagnose_smooth,       diagnose_slope,
+    diagnose_affine,     diagnose_limits,       diagnose_neighbours,    diagnose_noise,
+    diagnose_places,
 };
 
 /* What two sides without a reference can show. */

@@ -79,6 +79,7 @@ void diagnose_table(struct suspect *s);      /* an input's codes stand for other
 void diagnose_blocks(struct suspect *s);     /* one factor a block */
 void diagnose_flushed(struct suspect *s);    /* right where subnormal numbers count as zero */
 void diagnose_whatif(struct suspect *s);     /* right for inputs read in another way */
+void diagnose_entry(struct suspect *s);      /* one entry of a table of 16 */
 void diagnose_coarse(struct suspect *s);     /* one factor of codes of few bits */
 void diagnose_reciprocal(struct suspect *s);
 void diagnose_affine(struct suspect *s);     /* one factor, beside a constant a line */

@@ -162,7 +162,8 @@ void diagnose_coarse(struct suspect *s)
 {
     const struct dtype_info *info = dtype_info(s->t->dtype);
     int64_t n = 0, seen, own;
-    if (info->kind != DTYPE_KIND_FLOAT || info->fraction > 3 || s->n_bad * 2 < s->count)
+    if (info->kind != DTYPE_KIND_FLOAT || info->fraction > 3 || s->n_bad * 2 < s->count ||
+        (suspect_fit(s) && s->equal >= 0.7))
         return;
     double *ratio = calloc((size_t)s->count, sizeof *ratio);
     for (int64_t i = 0; ratio && i < s->count; i++)

@@ -154,7 +154,7 @@ static void claim_bracket(struct suspect *s, const struct rounded *r)
 {
     const char *more = explanation(r);
     if (more && r->wrong >= 4 && r->wrong_inside * 20 >= r->wrong * 19)
-        claim_add(s->o, CAUSE_ROUNDING, s->side, 0.9,
+        claim_add(s->o, CAUSE_ROUNDING, s->side, 0.96,
                   "%lld of %lld wrong results are one of the two numbers around the exact value, "
                   "not the nearest one%s",
                   (long long)r->wrong_inside, (long long)r->wrong, more);
