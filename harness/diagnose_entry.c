@@ -48,7 +48,7 @@ static double code_explains(const struct suspect *s, int which, int code)
         return 0;
     code_replace(&changed, code, (code + 1) % CODES);
     input[which] = &changed;
-    if (!s->in->id->family->oracle(s->in->id, s->in->plan, input, s->in->which, 1, &o, NULL) &&
+    if (!case_oracle(s->in->id, s->in->plan, input, s->in->which, 1, &o, NULL) &&
         o.count == s->count)
         share = share_of(s, &o);
     oracle_release(&o);
