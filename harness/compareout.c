@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ulp.h"
 #include "verdict.h"
 
 void compareout_element(struct finding_element *x, const struct tensor *a,
@@ -56,16 +57,40 @@ void compareout_elements(struct finding_out *o, const struct tensor *a, const st
 }
 
 /* Both sides right by their bounds, but farther from each other than the user allows? */
-static bool beyond_limits(const struct limits *l, const struct gap *g,
-                          const struct output_stats *s, const char **ret_rule)
+static const struct limit_rule *broken_rule(const struct limits *l, const struct gap *g,
+                                            const struct output_stats *s)
 {
     const struct limit_rule *broken = gap_broken(g, l);
     double used = fmax(s->a.worst_bound, s->b.worst_bound);
     for (int i = 0; i < l->n && !broken; i++)
         if (l->rule[i].term[0].kind == LIMIT_BOUND && !(used <= l->rule[i].term[0].value))
             broken = &l->rule[i];
-    *ret_rule = broken ? broken->text : NULL;
-    return broken != NULL;
+    return broken;
+}
+
+/* What the rule asks of the element in which it matters most, against what is derived for it. */
+static void say_unmeetable(const struct limit_rule *r, const struct finding_out *o, char *text,
+                           size_t size)
+{
+    const struct finding_element *x = &o->worst;
+    size_t used = 0;
+    double rounded = x->shown ? ulp_size(o->dtype, x->value) / 2 / x->bound : 0;
+    text[0] = 0;
+    if (r->term[0].kind == LIMIT_BOUND && r->term[0].value < rounded)
+        snprintf(text, size,
+                 "nothing in this precision is bound to keep it: the exact answer, rounded once, "
+                 "may use %.3g of the worst element's bound", fmin(rounded, 1));
+    if (!limit_of_elements(r))
+        return;
+    if (limit_is_equality(r, o->dtype, text, size))
+        used = strlen(text);
+    double magnitude = fmax(fabs(x->value_a), fabs(x->value_b));
+    double allowed = limit_allowed(r, o->dtype, magnitude);
+    if (o->stats.has_reference && x->shown && isfinite(x->bound) && 2 * x->bound > allowed)
+        snprintf(text + used, size - used,
+                 "%snothing that computes this in this precision is bound to keep it: right "
+                 "results of the worst element may be %.3g apart, the limit allows %.3g",
+                 used ? "; " : "", 2 * x->bound, allowed);
 }
 
 void compareout_gap(struct gap *g, const struct tensor *a, const struct tensor *b,
@@ -82,12 +107,16 @@ void compareout_gap(struct gap *g, const struct tensor *a, const struct tensor *
 
 void compareout_limits(const struct limits *l, const struct gap *g, struct finding_out *o)
 {
-    const char *rule;
     if (verdict_fails(o->verdict, false) || o->verdict == VERDICT_SAME ||
-        o->verdict == VERDICT_KNOWN || !beyond_limits(l, g, &o->stats, &rule))
+        o->verdict == VERDICT_KNOWN)
         return;
-    char text[sizeof o->reason];
+    const struct limit_rule *broken = broken_rule(l, g, &o->stats);
+    char text[sizeof o->reason], why[360];
+    if (!broken)
+        return;
     snprintf(text, sizeof text, "%s", o->reason);
+    say_unmeetable(broken, o, why, sizeof why);
     o->verdict = VERDICT_DIFFERENT;
-    snprintf(o->reason, sizeof o->reason, "beyond your limit %.60s: %.400s", rule, text);
+    snprintf(o->reason, sizeof o->reason, "beyond your limit %.60s%s%s%s: %.200s", broken->text,
+             why[0] ? " (" : "", why, why[0] ? ")" : "", text);
 }

@@ -2,10 +2,12 @@
 #include "limit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "caseid.h"
+#include "ulp.h"
 
 static const char *const names[LIMIT_KINDS] = {"ulp", "abs", "rel", "share", "mean", "bound"};
 
@@ -90,6 +92,66 @@ bool limits_have(const struct limits *l, enum limit_kind kind)
             if (l->rule[i].term[k].kind == kind)
                 return true;
     return false;
+}
+
+double limit_least(enum limit_kind k, enum dtype d)
+{
+    const struct dtype_info *i = dtype_info(d);
+    bool real = i->kind == DTYPE_KIND_FLOAT;
+    switch (k) {
+    case LIMIT_ULP:
+        return 1;
+    case LIMIT_ABS:
+        return real ? dtype_value(d, 1) : 1;
+    case LIMIT_REL:
+        /* 2^e and the number before it, which is a step of 2^(e - 1 - fraction) away. */
+        return ldexp(1, real ? -i->fraction - 1 : -8 * i->bytes);
+    default:
+        return 0;
+    }
+}
+
+double limit_allowed(const struct limit_rule *r, enum dtype d, double magnitude)
+{
+    double most = 0;
+    for (int k = 0; k < r->n; k++) {
+        double v = r->term[k].value;
+        most = fmax(most, r->term[k].kind == LIMIT_ABS   ? v
+                          : r->term[k].kind == LIMIT_REL ? v * magnitude
+                                                         : v * ulp_size(d, magnitude));
+    }
+    return most;
+}
+
+bool limit_is_equality(const struct limit_rule *r, enum dtype d, char *ret_text, size_t size)
+{
+    size_t used = 0;
+    for (int k = 0; k < r->n; k++)
+        if (!(r->term[k].value < limit_least(r->term[k].kind, d)))
+            return false;
+    used = (size_t)snprintf(ret_text, size, "%.60s allows equal numbers only: different ones of %s",
+                            r->text, dtype_info(d)->name);
+    for (int k = 0; k < r->n && used < size; k++)
+        used += (size_t)snprintf(ret_text + used, size - used, "%s at least %s:%.3g",
+                                 k ? " or" : " are", names[r->term[k].kind],
+                                 limit_least(r->term[k].kind, d));
+    if (used < size)
+        snprintf(ret_text + used, size - used, " apart");
+    return true;
+}
+
+bool limit_too_close(const struct limit_rule *r, enum dtype d, double a, double b,
+                     char *ret_text, size_t size)
+{
+    double magnitude = fmax(fabs(a), fabs(b));
+    if (!limit_of_elements(r) || limit_is_equality(r, d, ret_text, size))
+        return limit_of_elements(r);
+    double step = ulp_size(d, fmin(fabs(a), fabs(b))), allowed = limit_allowed(r, d, magnitude);
+    if (!isfinite(magnitude) || !(allowed < step))
+        return false;
+    snprintf(ret_text, size, "at the first, neighbours in %s are %.3g apart, %.60s allows %.3g",
+             dtype_info(d)->name, step, r->text, allowed);
+    return true;
 }
 
 bool limits_allow(const struct limits *l, uint64_t ulp, double absolute, double relative)

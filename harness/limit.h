@@ -3,8 +3,10 @@
 #define GPUPARITY_LIMIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
+#include "dtype.h"
 #include "err.h"
 
 /* How far two sides may differ, as the user says it: every rule must hold. A rule of several
@@ -52,6 +54,22 @@ bool limit_of_elements(const struct limit_rule *r);
 
 /* Has any rule a term of that kind? */
 bool limits_have(const struct limits *l, enum limit_kind kind);
+
+/* The least distance that two different numbers of the format can have, in the rule's unit: 1 ULP,
+ * its smallest number, or, relative to the larger of two neighbours, what lies below a power of
+ * two. 0: the rule is not one of elements. */
+double limit_least(enum limit_kind k, enum dtype d);
+
+/* Does the rule allow equal numbers only, because no two numbers of the format lie so close? Then
+ * `ret_text` says so. */
+bool limit_is_equality(const struct limit_rule *r, enum dtype d, char *ret_text, size_t size);
+
+/* That, or else that no two numbers beside a and b, the first two that differ, lie so close. */
+bool limit_too_close(const struct limit_rule *r, enum dtype d, double a, double b,
+                     char *ret_text, size_t size);
+
+/* How far a rule of elements lets two numbers be apart of which the larger has that magnitude. */
+double limit_allowed(const struct limit_rule *r, enum dtype d, double magnitude);
 
 /* May two finite numbers differ so, by all rules for elements? */
 bool limits_allow(const struct limits *l, uint64_t ulp, double absolute, double relative);

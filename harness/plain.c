@@ -247,7 +247,7 @@ static void say_different(const struct job *j, const struct plainseen *seen,
                           const struct gap *g, struct finding_out *o)
 {
     const struct pair_stats *p = &o->stats.pair;
-    char first[160], where[200], sizes[160] = "";
+    char first[160], where[200], sizes[160] = "", why[200];
     const struct limit_rule *broken =
         j->options->limits ? gap_broken(g, j->options->limits) : NULL;
     element_text(o, &o->first, first, sizeof first);
@@ -266,7 +266,10 @@ static void say_different(const struct job *j, const struct plainseen *seen,
     if (broken && limit_of_elements(broken))
         used += (size_t)snprintf(o->reason + used, sizeof o->reason - used,
                                  "; %" PRId64 " beyond your limits", g->beyond);
-    else if (broken)
+    if (broken && used < sizeof o->reason &&
+        limit_too_close(broken, o->dtype, o->first.value_a, o->first.value_b, why, sizeof why))
+        used += (size_t)snprintf(o->reason + used, sizeof o->reason - used, " (%s)", why);
+    if (broken && !limit_of_elements(broken))
         used += (size_t)snprintf(o->reason + used, sizeof o->reason - used, "; beyond %.60s",
                                  broken->text);
     if (used < sizeof o->reason)

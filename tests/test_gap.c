@@ -271,28 +271,6 @@ START_TEST(limits_of_the_whole)
 }
 END_TEST
 
-START_TEST(limits_that_are_none)
-{
-    static const char *const texts[] = {"ulp",
-                                        "ulp:",
-                                        "ulp:x",
-                                        "ulp:-1",
-                                        "ulp:nan",
-                                        "abs:inf",
-                                        "upl:3",
-                                        "",
-                                        ":3",
-                                        "share:1,ulp:2",
-                                        "ulp:1,,",
-                                        "ulp:1 ",
-                                        "ulp:1,abs:1,rel:1,ulp:2,abs:3"};
-    struct limits l;
-    struct errinfo e;
-    ck_assert_int_eq(limits_parse(1, &texts[_i], &l, &e), ERR_USAGE);
-    ck_assert_msg(strstr(e.text, "--limit") != NULL, "%s", e.text);
-}
-END_TEST
-
 /* Marks by which causes are told: who is nearer to zero, who has flushed, the sign of zeros,
  * the same values in another order. */
 START_TEST(marks)
@@ -383,7 +361,6 @@ int main(void)
     tcase_add_loop_test(c, pieces_do_not_matter, 0, 4);
     tcase_add_loop_test(c, limits, 0, 28);
     tcase_add_loop_test(c, limits_of_the_whole, 0, 5);
-    tcase_add_loop_test(c, limits_that_are_none, 0, 13);
     tcase_add_test(c, marks);
     tcase_add_test(c, places);
     tcase_add_loop_test(c, sample, 0, 2);
