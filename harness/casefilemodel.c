@@ -35,7 +35,8 @@ static bool narrower(enum dtype d, enum dtype compute)
 
 static bool way_applies(const struct expr_way *w, const struct expr *x, enum dtype compute)
 {
-    bool sums = w->order != EXPR_FORWARD || w->sum != DTYPE_COUNT_ || w->term != DTYPE_COUNT_;
+    bool sums = w->order != EXPR_FORWARD || w->lost || w->multiple ||
+                w->sum != DTYPE_COUNT_ || w->term != DTYPE_COUNT_;
     return dtype_info(compute)->kind == DTYPE_KIND_FLOAT && narrower(w->sum, compute) &&
            narrower(w->term, compute) && narrower(w->step, compute) &&
            narrower(w->last, compute) && (!sums || expr_has_sum(x)) &&

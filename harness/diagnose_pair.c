@@ -59,7 +59,7 @@ static char exact_side(const struct diagnose_input *in, const struct finding_out
     bool exact_b = (b->count - b->correctly_rounded) * 200 <= b->count;
     const struct side_stats *other = exact_a ? b : a;
     if (exact_a == exact_b ||
-        other->correctly_rounded * 10 > other->count * (functions ? 6 : 9))
+        other->correctly_rounded * 10 > other->count * (functions ? 7 : 9))
         return 0;
     return exact_a ? 'A' : 'B';
 }
@@ -256,8 +256,8 @@ void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
         int64_t n = mark_different(in, marked);
         picked_add(s, marked, in->a->count, n, MODEL_SAMPLE);
         if (n && !claim_signs(in, marked, n, o) && !claim_noise(in, o) &&
-            !diagnose_random_rounding(in, o) && !claim_models(in, s, work, o) && !claim_upcast(in, o) && !claim_functions(in, o) &&
-            !claim_bias(o))
+            !diagnose_random_rounding(in, o) && !claim_models(in, s, work, o) &&
+            !claim_upcast(in, o) && !claim_functions(in, o) && !claim_bias(o))
             claim_order(o);
     }
     free(s);

@@ -72,6 +72,17 @@ static bool are_small(const struct suspect *s, const struct points *p, double si
     return small * 10 > p->n * 9;
 }
 
+/* Or they are far below the largest result, which is what an absolute error is measured with. */
+static bool are_tiny(const struct points *p, double size)
+{
+    double worst = 0, largest = 0;
+    for (int64_t k = 0; k < p->n; k++) {
+        worst = fmax(worst, fabs(p->at[k].error));
+        largest = fmax(largest, fabs(p->at[k].right));
+    }
+    return worst < size * largest;
+}
+
 /* --- smooth ----------------------------------------------------------------------------------
  */
 
@@ -135,7 +146,7 @@ static bool in_one_range(struct points *p)
             last = k;
         }
     int64_t span = last - first + 1;
-    return p->bad >= 8 && p->bad * 5 > span * 4 && span * 4 < p->n;
+    return p->bad >= 8 && p->bad * 2 > span && span * 4 < p->n;
 }
 
 struct smoothness {
@@ -182,7 +193,7 @@ void diagnose_smooth(struct suspect *s)
         return;
     struct points p = points_of(s);
     struct smoothness m = {2, NULL, false};
-    if (p.n && p.bad * 10 > s->n_bad * 9 && are_small(s, &p, 0x1p-4))
+    if (p.n && p.bad * 10 > s->n_bad * 9 && (are_small(s, &p, 0x1p-4) || are_tiny(&p, 0x1p-10)))
         m = smoothness_of(s, &p);
     if (m.least < 0.5 && s->n_bad * 20 > s->count)
         claim_add(s->o, CAUSE_APPROXIMATE, s->side, 0.92,
@@ -204,7 +215,8 @@ struct noise_shape {
     double mean, rms; /* of errors in units of the bounds */
     double kurtosis;  /* the least of errors in units of bounds, of sums' sizes, and absolute */
     double worst;
-    double ulps; /* the largest error in ULP */
+    double follows; /* correlation of error and result, in its own standard errors */
+    double ulps;    /* the largest error in ULP */
     int64_t few, most; /* wrong elements in the poorest and richest eighth, by index and column */
 };
 
@@ -219,6 +231,18 @@ static double kurtosis_of(const struct suspect *s, const struct points *p, int u
         fourth += e * e * e * e / (double)p->n;
     }
     return square > 0 ? fourth / (square * square) : INFINITY;
+}
+
+/* What lacks some of its terms errs the other way than it is. */
+static double correlation(const struct points *p)
+{
+    double xx = 0, ee = 0, xe = 0;
+    for (int64_t k = 0; k < p->n; k++) {
+        xx += p->at[k].right * p->at[k].right;
+        ee += p->at[k].error * p->at[k].error;
+        xe += p->at[k].right * p->at[k].error;
+    }
+    return xx > 0 && ee > 0 ? xe / sqrt(xx * ee) * sqrt((double)p->n) : 0;
 }
 
 static struct noise_shape shape_of(const struct suspect *s, const struct points *p)
@@ -238,6 +262,7 @@ static struct noise_shape shape_of(const struct suspect *s, const struct points 
         eighth[8 + x->index % length * 8 / length]++;
     }
     r.rms = sqrt(r.rms);
+    r.follows = correlation(p);
     for (int unit = 0; unit < 3; unit++)
         r.kurtosis = fmin(r.kurtosis, kurtosis_of(s, p, unit));
     for (int i = 0; i < (length >= 8 ? 16 : 8); i++) {
@@ -294,7 +319,8 @@ void diagnose_noise(struct suspect *s)
     bool unbiased = fabs(r.mean) < 0.25 * r.rms || fabs(r.mean) * sqrt((double)p.n) < 4 * r.rms;
     /* Normal noise has a kurtosis of 3, a product of two normal terms 9; sums in binades that lie
      * far apart have more than 3. Eighths hold s->n_bad / 8 of the wrong ones each. */
-    if (p.n >= 32 && p.bad * 10 > s->n_bad * 8 && unbiased && r.kurtosis < 7 &&
+    if (p.n >= 32 && p.bad * 10 > s->n_bad * 8 && unbiased && r.kurtosis < 8.5 &&
+        fabs(r.follows) < 4 &&
         r.most < 4 * (r.few + 1) && are_small(s, &p, 0x1p-6))
         claim_noise_of(s, &r);
     free(p.at);

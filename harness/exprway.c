@@ -235,8 +235,10 @@ static double run_over(struct player *p, const struct expr_node *n)
     int64_t *k = &p->v->index[n->slot], range = p->v->range[n->slot];
     if (n->op == EXPR_LOWEST || n->op == EXPR_HIGHEST)
         return extreme_in(p, n, k, range);
+    int64_t taken = range - (p->w->lost < range ? p->w->lost : 0);
+    taken -= p->w->multiple ? range % p->w->multiple : 0;
     double *part = calloc((size_t)range + 1, sizeof *part);
-    double sum = part ? sum_in(p, n->arg[0], k, range, part) : NAN;
+    double sum = part ? sum_in(p, n->arg[0], k, taken, part) : NAN;
     free(part);
     const double mean[3] = {sum, (double)range, 0};
     return n->op == EXPR_MEAN ? operation(p, EXPR_DIVIDE, mean) : sum;

@@ -25,6 +25,8 @@ struct expr_way {
         sides of an addition are products: which of them is not rounded */
     enum expr_order order;
     int parts;
+    int lost;        /* terms at the end that are left out */
+    int multiple;    /* the number of terms is cut to one of it; 0: not */
     enum dtype sum;  /* partial sums are kept so */
     enum dtype term; /* and what they are summed from */
     enum dtype step; /* the result of every operation */

@@ -220,6 +220,30 @@ static float bf16_partials(const struct scene *s, int64_t i, int64_t j)
     return (float)sum;
 }
 
+/* Orders and widths that no candidate has. */
+static float f16_now_and_then(const struct scene *s, int64_t i, int64_t j)
+{
+    double acc = 0;
+    for (int64_t l = 0; l < s->k; l++) {
+        acc += (double)left(s, i, l) * (double)right(s, l, j);
+        acc = l % 24 == 23 ? (double)nearest(DTYPE_F16, acc) : acc;
+    }
+    return nearest(DTYPE_F16, acc);
+}
+
+static float bf16_of_seven(const struct scene *s, int64_t i, int64_t j)
+{
+    double acc = 0, part = 0;
+    for (int64_t l = 0; l < s->k; l++) {
+        part += (double)left(s, i, l) * (double)right(s, l, j);
+        if (l % 79 != 78 && l != s->k - 1)
+            continue;
+        acc = (double)nearest(DTYPE_BF16, acc + (double)nearest(DTYPE_BF16, part));
+        part = 0;
+    }
+    return (float)acc;
+}
+
 static float flush_result(const struct scene *s, int64_t i, int64_t j)
 {
     float x = chain(s, i, j);
@@ -444,6 +468,10 @@ static const struct {
     {F16, chain, f16_accumulator, NEAREST, CAUSE_ACCUMULATE},
     {BF16, chain, bf16_accumulator, NEAREST, CAUSE_ACCUMULATE},
     {BF16, chain, bf16_partials, NEAREST, CAUSE_ACCUMULATE},
+    {BF16, chain, bf16_of_seven, NEAREST, CAUSE_ACCUMULATE},
+    {F32, chain, f16_now_and_then, NEAREST, CAUSE_ACCUMULATE},
+    {F16, chain, f16_now_and_then, NEAREST, CAUSE_ACCUMULATE},
+    {F32 ",dist=positive", chain, f16_now_and_then, NEAREST, CAUSE_ACCUMULATE},
     {F32 ",dist=subnormal", chain, flush_result, NEAREST, CAUSE_FLUSH},
     {F16 ",dist=subnormal", chain, flush_inputs, NEAREST, CAUSE_FLUSH},
     {F32 ",dist=subnormal", chain, flush_inputs, NEAREST, CAUSE_FLUSH},

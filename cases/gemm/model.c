@@ -4,6 +4,7 @@
 #include <fenv.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "model.h"
 #include "unit.h"
@@ -13,6 +14,7 @@ enum product { PRODUCT_EXACT, PRODUCT_F32, PRODUCT_F32_FTZ, PRODUCT_INPUT };
 enum accumulate {
     ACC_F32,
     ACC_F32_RZ,
+    ACC_14_RZ,
     ACC_F32_FTZ,
     ACC_F32_FTZ_ADD,
     ACC_F16,
@@ -109,6 +111,16 @@ static float add_truncating(float acc, double product)
     return sum;
 }
 
+static double add_short(double acc, double product)
+{
+    double sum = acc + product;
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    bits &= ~((UINT64_C(1) << (52 - 13)) - 1);
+    memcpy(&sum, &bits, sizeof sum);
+    return sum;
+}
+
 /* acc + p as the recipe accumulates; WIDE keeps double, whose rounding is far below f32's. */
 static double add(const struct dot *d, double acc, double p)
 {
@@ -117,6 +129,8 @@ static double add(const struct dot *d, double acc, double p)
     switch (d->r->accumulate) {
     case ACC_F32_RZ:
         return add_truncating((float)acc, p);
+    case ACC_14_RZ:
+        return add_short(acc, p);
     case ACC_F16:
         return round_to(DTYPE_F16, acc + p);
     case ACC_BF16:
