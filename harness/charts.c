@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codes.h"
 #include "reference.h"
 #include "ulp.h"
 
@@ -24,7 +25,7 @@ struct charting {
     int64_t cell[CHARTS_ROWS][CHARTS_COLUMNS], differ[CHARTS_ROWS][CHARTS_COLUMNS];
     int64_t stride; /* elements of a point of the sequence; 0: none */
     struct sums step[CHARTS_STEPS];
-    int64_t *moves; /* owned: codes x codes; NULL: no codes */
+    struct codes moves; /* owned; n 0: no codes */
 };
 
 /* --- where -----------------------------------------------------------------------------------
@@ -166,70 +167,47 @@ static void steps_make(const struct charting *k, struct charts *c)
 /* --- codes -----------------------------------------------------------------------------------
  */
 
-static int codes_of(enum dtype d)
+static void element_moves(struct charting *v, int64_t i)
 {
-    if (d == DTYPE_NF4X2 || d == DTYPE_FP4X2)
-        return 16;
-    enum dtype_kind k = dtype_info(d)->kind;
-    return dtype_info(d)->bytes == 1 && k != DTYPE_KIND_FLOAT ? 256 : 0;
+    const struct tensor *a = v->side[0], *b = v->side[1];
+    codes_add(&v->moves, b ? tensor_bits(a, i) : dtype_round(v->dtype, v->o->value[i]),
+              tensor_bits(b ? b : a, i));
 }
 
-static void move_add(struct charts *c, int64_t *table, int from, int to)
+static void move_add(struct charts *c, int from, int to, int64_t count)
 {
     int column = from * c->code_columns / c->codes, far = abs(to - from), row = 0;
-    c->code_count[column]++;
+    c->code_count[column] += count;
     if (!far)
         return;
     while (1 << row < far)
         row++;
     row++;
-    c->moved++;
-    c->move[CHARTS_FAR + (to > from ? row : -row)][column]++;
-    table[from * c->codes + to]++;
+    c->moved += count;
+    c->move[CHARTS_FAR + (to > from ? row : -row)][column] += count;
 }
 
-static void bits_move(struct charting *v, uint64_t from, uint64_t to)
+static void moves_make(const struct charting *k, struct charts *c)
 {
-    struct charts *c = &v->c;
-    int64_t *table = v->moves;
-    int flip = dtype_info(v->dtype)->kind == DTYPE_KIND_INT ? 128 : 0;
-    if (c->codes == 256) {
-        move_add(c, table, (int)(from & 255) ^ flip, (int)(to & 255) ^ flip);
-        return;
-    }
-    move_add(c, table, (int)(from >> 4 & 15), (int)(to >> 4 & 15));
-    move_add(c, table, (int)(from & 15), (int)(to & 15));
+    struct codes_stats s;
+    int flip = dtype_info(k->dtype)->kind == DTYPE_KIND_INT ? 128 : 0;
+    for (int from = 0; from < c->codes; from++)
+        for (int to = 0; to < c->codes; to++)
+            move_add(c, from ^ flip, to ^ flip, k->moves.move[from * c->codes + to]);
+    codes_finish(&k->moves, &s);
+    for (int i = 0; i < CHARTS_TOP; i++)
+        c->top[i] = (struct charts_move){s.top[i].from ^ flip, s.top[i].to ^ flip, s.top[i].count};
 }
 
-static void element_moves(struct charting *v, int64_t i)
-{
-    const struct tensor *a = v->side[0], *b = v->side[1];
-    uint64_t to = tensor_bits(b ? b : a, i);
-    bits_move(v, b ? tensor_bits(a, i) : dtype_round(v->dtype, v->o->value[i]), to);
-}
-
-static void top_take(struct charts *c, const int64_t *table)
-{
-    for (int i = 0; i < c->codes * c->codes; i++) {
-        struct charts_move m = {i / c->codes, i % c->codes, table[i]};
-        for (int k = 0; k < CHARTS_TOP; k++)
-            if (m.count > c->top[k].count) {
-                struct charts_move less = c->top[k];
-                c->top[k] = m;
-                m = less;
-            }
-    }
-}
-
-static bool codes_begin(struct charting *k)
+/* Of floats of one byte a distance in ULP says more. */
+static enum err codes_begin(struct charting *k, struct errinfo *e)
 {
     struct charts *c = &k->c;
+    if (dtype_info(k->dtype)->kind == DTYPE_KIND_FLOAT || !codes_of(k->dtype))
+        return ERR_OK;
     c->codes = codes_of(k->dtype);
-    if (!c->codes)
-        return true;
     c->code_columns = c->codes < CHARTS_CODES ? c->codes : CHARTS_CODES;
-    k->moves = calloc((size_t)c->codes * (size_t)c->codes, sizeof *k->moves);
-    return k->moves != NULL;
+    return codes_init(&k->moves, k->dtype, e);
 }
 
 /* --- all of them -----------------------------------------------------------------------------
@@ -252,12 +230,14 @@ enum err charts_begin(const struct tensor *shape, bool sequence, struct charting
         map_begin(k);
         steps_begin(k);
     }
-    if ((numbers && !k->binades) || (k->count && !codes_begin(k))) {
+    enum err err = numbers && !k->binades ? err_set(e, ERR_NOMEM, "no memory for the plots")
+                   : k->count             ? codes_begin(k, e)
+                                          : ERR_OK;
+    if (err)
         charts_close(k);
-        return err_set(e, ERR_NOMEM, "no memory for the plots");
-    }
-    *ret_charting = k;
-    return ERR_OK;
+    else
+        *ret_charting = k;
+    return err;
 }
 
 void charts_add(struct charting *k, const struct tensor *a, const struct tensor *b,
@@ -272,7 +252,7 @@ void charts_add(struct charting *k, const struct tensor *a, const struct tensor 
         place_add(k, i);
         if (o && k->stride)
             steps_add(k, i);
-        if (k->moves && (o || b))
+        if (k->moves.n && (o || b))
             element_moves(k, i);
     }
 }
@@ -291,8 +271,8 @@ void charts_add_pair(struct charting *k, int64_t index, uint64_t a, uint64_t b)
     c->used[0][row][column] = fmaxf(c->used[0][row][column], (float)far);
     if (k->binades && far > 0 && size > 0)
         binades_note(k->binades, size, far);
-    if (k->moves)
-        bits_move(k, a, b);
+    if (k->moves.n)
+        codes_add(&k->moves, a, b);
 }
 
 void charts_end(struct charting *k, struct charts *ret_charts)
@@ -305,8 +285,8 @@ void charts_end(struct charting *k, struct charts *ret_charts)
         steps_make(k, c);
     else
         c->steps = c->step_width = 0;
-    if (k->moves && (k->o || k->side[1] || c->pair))
-        top_take(c, k->moves);
+    if (k->moves.n && (k->o || k->side[1] || c->pair))
+        moves_make(k, c);
     else
         c->codes = c->code_columns = 0;
     *ret_charts = *c;
@@ -317,7 +297,7 @@ void charts_close(struct charting *k)
     if (!k)
         return;
     binades_close(k->binades);
-    free(k->moves);
+    codes_release(&k->moves);
     free(k);
 }
 

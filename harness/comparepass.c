@@ -10,6 +10,7 @@ struct counts {
     struct stats *stats;
     struct charting *charting; /* NULL: nobody draws */
     struct drift_sums drift;
+    struct codes codes; /* n 0: none */
 };
 
 static bool has_limits(const struct comparepass *p, const struct answers *x)
@@ -30,6 +31,8 @@ static enum err counts_begin(struct counts *c, struct comparepass *p, const stru
     TRY(stats_begin(&subject, &c->stats, e));
     if (p->charts && x->judged)
         TRY(charts_begin(a, x->want->sequence, &c->charting, e));
+    if (answers_b(x) && codes_of(a->dtype))
+        TRY(codes_init(&c->codes, a->dtype, e));
     return has_limits(p, x) ? gap_init(&p->gap, e) : ERR_OK;
 }
 
@@ -40,6 +43,8 @@ static enum err window_add(struct counts *c, struct comparepass *p, struct answe
     const struct tensor *a = answers_a(x), *b = answers_b(x);
     const struct oracle *right = answers_right(x);
     TRY(stats_add(c->stats, a, b, right, window, e));
+    for (int64_t i = window.from; c->codes.n && i < window.to; i++)
+        codes_add(&c->codes, tensor_bits(a, i), tensor_bits(b, i));
     if (c->charting)
         charts_add(c->charting, a, b, right, window);
     if (right && x->want->drifts)
@@ -57,6 +62,8 @@ static enum err counts_end(struct counts *c, const struct answers *x, struct fin
     TRY(stats_end(c->stats, &o->stats, e));
     if (x->judged && x->want->drifts)
         o->drift = drift_end(&c->drift);
+    if (c->codes.n)
+        codes_finish(&c->codes, &o->codes);
     if (!c->charting)
         return ERR_OK;
     o->charts = malloc(sizeof *o->charts);
@@ -83,6 +90,7 @@ enum err comparepass_run(struct comparepass *p, struct answers *x, struct findin
         err = counts_end(&c, x, o, e);
     stats_close(c.stats);
     charts_close(c.charting);
+    codes_release(&c.codes);
     return err;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cause.h"
 #include "charts.h"
+#include "codes.h"
 #include "drift.h"
 #include "record.h"
 #include "stats.h"
@@ -41,6 +42,7 @@ struct finding_out {
     struct output_stats stats;
     char limit[160]; /* why the sides may be apart; "" without limits */
     struct drift drift;
+    struct codes_stats codes; /* from A's codes to B's; codes 0: no such format, or one side */
     int64_t beyond; /* without a reference: elements further apart than the limits; -1: there
                        are no limits */
     int n_claim; /* causes, the primary one first; 0 when there is nothing to explain */

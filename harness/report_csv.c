@@ -105,6 +105,10 @@ static void put_columns(FILE *out)
     put_side_columns(out, "b");
 #define PAIR(kind, field, words) fputs(",pair_" #field, out);
 #include "report_stats.def"
+#define SIGNS(kind, field, words) fputs(",a_ulp_" #field ",b_ulp_" #field, out);
+#include "report_stats.def"
+#define CODES(kind, field, words) fputs(",codes_" #field, out);
+#include "report_stats.def"
 }
 
 static void put_tags(FILE *out, const struct report_options *o, bool keys)
@@ -168,6 +172,16 @@ enum {
     PAIR_FIELDS = 0
 #include "report_stats.def"
 };
+#define SIGNS(kind, field, words) +2
+enum {
+    SIGN_FIELDS = 0
+#include "report_stats.def"
+};
+#define CODES(kind, field, words) +1
+enum {
+    CODES_FIELDS = 0
+#include "report_stats.def"
+};
 
 static void put_side(FILE *out, const struct side_stats *x, bool known)
 {
@@ -194,6 +208,40 @@ static void put_cause(FILE *out, const struct finding_out *o)
     put_number(out, c->share);
 }
 
+static void put_pair(FILE *out, const struct pair_stats *x, bool known)
+{
+    if (!known) {
+        put_nothing(out, PAIR_FIELDS);
+        return;
+    }
+#define PAIR(kind, field, words) PUT_##kind(out, x->field);
+#include "report_stats.def"
+}
+
+/* Columns that came after the others. */
+static void put_later(FILE *out, const struct finding_out *o, bool one_sided)
+{
+    const struct distribution *a = &o->stats.a.ulp, *b = one_sided ? NULL : &o->stats.b.ulp;
+    const struct codes_stats *c = &o->codes;
+    if (!o->stats.has_reference)
+        put_nothing(out, SIGN_FIELDS);
+    else {
+#define SIGNS(kind, field, words)                                                              \
+    PUT_##kind(out, a->field);                                                                 \
+    if (b)                                                                                     \
+        PUT_##kind(out, b->field);                                                             \
+    else                                                                                       \
+        put_nothing(out, 1);
+#include "report_stats.def"
+    }
+    if (!c->codes) {
+        put_nothing(out, CODES_FIELDS);
+        return;
+    }
+#define CODES(kind, field, words) PUT_##kind(out, c->field);
+#include "report_stats.def"
+}
+
 static void put_out(FILE *out, const struct finding_out *o, bool one_sided)
 {
     put_text(out, o->name);
@@ -205,13 +253,8 @@ static void put_out(FILE *out, const struct finding_out *o, bool one_sided)
     put_number(out, o->stats.power);
     put_side(out, &o->stats.a, o->stats.has_reference);
     put_side(out, &o->stats.b, o->stats.has_reference && !one_sided);
-    if (one_sided) {
-        put_nothing(out, PAIR_FIELDS);
-        return;
-    }
-    const struct pair_stats *x = &o->stats.pair;
-#define PAIR(kind, field, words) PUT_##kind(out, x->field);
-#include "report_stats.def"
+    put_pair(out, &o->stats.pair, !one_sided);
+    put_later(out, o, one_sided);
 }
 
 static enum err csv_finding(void *state, FILE *out, const struct finding *f, struct errinfo *e)
@@ -224,7 +267,7 @@ static enum err csv_finding(void *state, FILE *out, const struct finding *f, str
             put_out(out, &f->out[i], f->one_sided);
         else
             put_nothing(out, (int)(sizeof out_columns / sizeof *out_columns) + 2 * SIDE_FIELDS +
-                                 PAIR_FIELDS);
+                                 PAIR_FIELDS + SIGN_FIELDS + CODES_FIELDS);
         put_tags(out, s->options, false);
     }
     return ERR_OK;

@@ -194,6 +194,7 @@ static void put_sides(const struct view *v, const struct side_stats *a,
         return;
     put_group(v, "Signed error in ULP");
 #define DISTRIBUTION(kind, field, words) ROW_##kind(words, a->ulp.field, b->ulp.field)
+#define SIGNS DISTRIBUTION
 #define QUANTILE(i, name, words)                                                               \
     put_row_numbers(v, words, a->ulp.quantile[i], b->ulp.quantile[i]);
 #include "report_stats.def"
@@ -211,6 +212,12 @@ static void put_pair(const struct view *pair, const struct pair_stats *p)
 #define PAIR_INDEX(words, x)
 #define PAIR(kind, field, words) PAIR_##kind(words, p->field)
 #include "report_stats.def"
+    if (v->o->codes.flips) {
+        const struct codes_stats *c = &v->o->codes;
+        fputs("<tr class=\"grp\"><th scope=\"colgroup\">Codes of A and B</th><td></td></tr>", v->out);
+#define CODES(kind, field, words) PAIR_##kind(words, c->field)
+#include "report_stats.def"
+    }
     fputs("</tbody></table>\n", v->out);
 }
 

@@ -52,6 +52,7 @@ static void json_distribution(struct json *j, const char *key, const struct dist
     }
     json_open(j, key, '{');
 #define DISTRIBUTION(kind, field, words) PUT_##kind(j, #field, d->field);
+#define SIGNS DISTRIBUTION
 #define QUANTILE(i, name, words) PUT_NUMBER(j, #name, d->quantile[i]);
 #include "report_stats.def"
     json_histogram(j, d);
@@ -130,6 +131,28 @@ static void json_causes(struct json *j, const struct finding_out *o)
     json_close(j, ']');
 }
 
+/* With the most frequent flips: [from, to, how many]. */
+static void json_codes(struct json *j, const struct codes_stats *c)
+{
+    if (!c->codes) {
+        json_null(j, "codes");
+        return;
+    }
+    json_open(j, "codes", '{');
+#define CODES(kind, field, words) PUT_##kind(j, #field, c->field);
+#include "report_stats.def"
+    json_open(j, "top", '[');
+    for (int i = 0; i < CODES_TOP && c->top[i].count; i++) {
+        json_open(j, NULL, '[');
+        json_int(j, NULL, c->top[i].from);
+        json_int(j, NULL, c->top[i].to);
+        json_int(j, NULL, c->top[i].count);
+        json_close(j, ']');
+    }
+    json_close(j, ']');
+    json_close(j, '}');
+}
+
 static void json_out(struct json *j, const struct finding_out *o, bool one_sided)
 {
     json_open(j, NULL, '{');
@@ -149,6 +172,7 @@ static void json_out(struct json *j, const struct finding_out *o, bool one_sided
     if (!one_sided) {
         json_side(j, "b", &o->stats.b);
         json_pair(j, "pair", &o->stats.pair);
+        json_codes(j, &o->codes);
     }
     if (o->drift.known) {
         json_open(j, "drift", '{');

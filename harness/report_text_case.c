@@ -58,6 +58,20 @@ static void print_distribution(FILE *out, const char *name, const struct distrib
             d->quantile[2], d->quantile[4], d->lean, d->sign_p);
 }
 
+static void print_codes(FILE *out, const struct codes_stats *c)
+{
+    if (!c->flips)
+        return;
+    fprintf(out,
+            "    codes     %" PRId64 " of %" PRId64 " differ, %" PRId64 " upwards, %" PRId64
+            " downwards; histograms: V %.3g (p %.2g); symmetry p %.2g\n    most often",
+            c->flips, c->count, c->up, c->down, c->cramer, c->chi2_p, c->bowker_p);
+    for (int i = 0; i < CODES_TOP && c->top[i].count; i++)
+        fprintf(out, "%s %d to %d (%" PRId64 ")", i ? "," : "", c->top[i].from, c->top[i].to,
+                c->top[i].count);
+    fputc('\n', out);
+}
+
 void text_case_cause(FILE *out, const struct cause_claim *c)
 {
     char side[8] = "";
@@ -85,6 +99,7 @@ void text_case_verbose(FILE *out, const struct finding *f)
         if (s->has_reference)
             print_distribution(out, "B, ULP", &s->b.ulp);
         print_distribution(out, "B-A, ULP", &s->pair.ulp);
+        print_codes(out, &f->out[i].codes);
         if (!s->has_reference)
             continue;
         fprintf(out,

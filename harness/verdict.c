@@ -10,6 +10,7 @@ const double verdict_ks_effect = 0.1;
 const double verdict_ks_p = 1e-6;
 const double verdict_bias_effect = 0.1;
 const double verdict_bias_sigmas = 6;
+const double verdict_codes_effect = 0.1;
 const int64_t verdict_minimum = 64;
 
 /* "[3,17]" */
@@ -138,6 +139,13 @@ static bool distributions_differ(const struct output_stats *s)
     return bias > verdict_bias_effect * pooled && bias > verdict_bias_sigmas * error;
 }
 
+static bool codes_differ(const struct finding_out *o)
+{
+    const struct codes_stats *c = &o->codes;
+    return o->stats.has_reference && c->count >= verdict_minimum &&
+           c->cramer >= verdict_codes_effect && c->chi2_p < verdict_ks_p;
+}
+
 /* Two sides that differ, and nobody knows what is right. */
 static void judge_unknown(struct finding_out *o)
 {
@@ -170,6 +178,12 @@ static void judge_pair(struct finding_out *o)
                  "both sides are inside their bounds, but err differently in %s: mean error A "
                  "%+.3g, B %+.3g ULP; KS distance %.2f (p = %.1g)",
                  o->name, s->a.ulp.mean, s->b.ulp.mean, s->pair.ks, s->pair.ks_p);
+    } else if (codes_differ(o)) {
+        o->verdict = VERDICT_DISTINGUISHABLE;
+        snprintf(o->reason, sizeof o->reason,
+                 "both sides are inside their bounds, but use the codes of %s differently: %" PRId64
+                 " of %" PRId64 " differ, the histograms by Cramer's V = %.2f (p = %.1g)",
+                 o->name, o->codes.flips, o->codes.count, o->codes.cramer, o->codes.chi2_p);
     } else {
         o->verdict = VERDICT_EQUIVALENT;
         snprintf(o->reason, sizeof o->reason,

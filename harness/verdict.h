@@ -11,8 +11,10 @@
  * significance together, since with many elements any difference is significant: the two-sample
  * KS distance of the sides' ULP errors is at least verdict_ks_effect with p < verdict_ks_p, or
  * their mean errors differ by more than verdict_bias_effect of the pooled RMS, beyond
- * verdict_bias_sigmas standard errors. Fewer than verdict_minimum elements: not said. */
-extern const double verdict_ks_effect, verdict_ks_p, verdict_bias_effect, verdict_bias_sigmas;
+ * verdict_bias_sigmas standard errors, or the histograms of their codes differ by Cramer's V of
+ * verdict_codes_effect with p < verdict_ks_p. Fewer than verdict_minimum elements: not said. */
+extern const double verdict_ks_effect, verdict_ks_p, verdict_bias_effect, verdict_bias_sigmas,
+    verdict_codes_effect;
 extern const int64_t verdict_minimum;
 
 /* Sets `o->verdict` and `o->reason` from o->stats. `f` says whether this is one-sided, and the

@@ -133,6 +133,33 @@ START_TEST(distinguishable_needs_effect_and_significance)
 }
 END_TEST
 
+/* 500 of 1000 codes 0 became code 1: V = 1/sqrt(3) by hand, chi-square 666.7 with one degree of
+ * freedom. Without significance, or without a size, right sides stay equivalent. */
+START_TEST(codes_used_otherwise)
+{
+    struct finding f;
+    struct finding_out o;
+    struct codes c;
+    struct errinfo e;
+    ck_assert_int_eq(codes_init(&c, DTYPE_CODE8, &e), 0);
+    for (int i = 0; i < 1000; i++)
+        codes_add(&c, 0, i % 2);
+    clean(&f, &o);
+    differ(&o);
+    codes_finish(&c, &o.codes);
+    ck_assert(fabs(o.codes.cramer - sqrt(1.0 / 3)) < 1e-12);
+    ck_assert(fabs(o.codes.chi2 - 2000.0 / 3) < 1e-9);
+    ck_assert_int_eq(judge(&f, &o), VERDICT_DISTINGUISHABLE);
+    ck_assert_ptr_nonnull(strstr(o.reason, "500 of 1000"));
+    o.codes.chi2_p = 1e-3;
+    ck_assert_int_eq(judge(&f, &o), VERDICT_EQUIVALENT);
+    codes_finish(&c, &o.codes);
+    o.codes.cramer = 0.05;
+    ck_assert_int_eq(judge(&f, &o), VERDICT_EQUIVALENT);
+    codes_release(&c);
+}
+END_TEST
+
 START_TEST(status_decides_before_numbers)
 {
     struct finding f;
@@ -196,6 +223,7 @@ int main(void)
     tcase_add_test(c, guard_bytes_are_wrong);
     tcase_add_test(c, without_power_nothing_is_trusted);
     tcase_add_test(c, distinguishable_needs_effect_and_significance);
+    tcase_add_test(c, codes_used_otherwise);
     tcase_add_test(c, status_decides_before_numbers);
     tcase_add_test(c, one_side_wrong_in_one_output_and_the_other_in_another);
     tcase_add_test(c, what_fails_a_run);
