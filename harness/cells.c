@@ -3,7 +3,8 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "doublebits.h"
 
 /* 52 - 6: what is left of a double's bits is the exponent and six bits of the fraction. */
 enum { CELL_SHIFT = 46, CELL_BASE = (1023 - 128) * CELLS_A_BINADE - 1 };
@@ -12,8 +13,7 @@ static const uint64_t sign_bit = 1ULL << 63;
 
 int cells_find(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    uint64_t bits = double_bits(x);
     int64_t m = (int64_t)((bits & ~sign_bit) >> CELL_SHIFT) - CELL_BASE;
     m = m < 0 ? 0 : m > CELLS_ZERO ? CELLS_ZERO : m;
     return (int)(bits & sign_bit ? CELLS_ZERO - m : CELLS_ZERO + m);
@@ -23,8 +23,7 @@ static double cell_middle(int cell)
 {
     int m = cell < CELLS_ZERO ? CELLS_ZERO - cell : cell - CELLS_ZERO;
     uint64_t bits = (uint64_t)(m + CELL_BASE) << CELL_SHIFT | 1ULL << (CELL_SHIFT - 1);
-    double x;
-    memcpy(&x, &bits, sizeof x);
+    double x = double_from_bits(bits);
     return m == 0 ? 0 : cell < CELLS_ZERO ? -x : x;
 }
 

@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "doublebits.h"
+
 static const struct dtype_info infos[DTYPE_COUNT_] = {
 #define DTYPE(id, name, kind, bytes, exponent, fraction, bias, specials)                       \
     [DTYPE_##id] = {name, DTYPE_KIND_##kind,        bytes, exponent, fraction,                 \
@@ -23,27 +25,6 @@ enum dtype dtype_find(const char *name)
         if (strcmp(infos[d].name, name) == 0)
             return (enum dtype)d;
     return DTYPE_COUNT_;
-}
-
-static double double_from_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint64_t double_bits(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static double power_of_two(int e)
-{
-    if (e < -1022)
-        return double_from_bits(1ULL << (e + 1074));
-    return double_from_bits((uint64_t)(e + 1023) << 52);
 }
 
 /* Unused low bits: 13 for tf32, 0 for all others. */
@@ -124,7 +105,7 @@ static double finite_value(const struct dtype_info *f, uint64_t bits)
     uint64_t code = magnitude_code(f, bits);
     uint64_t sign = bits & sign_bit(f) ? 1ULL << 63 : 0;
     if (code >> f->fraction == 0) {
-        double x = (double)code * power_of_two(1 - f->bias - f->fraction);
+        double x = (double)code * double_power(1 - f->bias - f->fraction);
         return sign ? -x : x;
     }
     uint64_t rebias = (uint64_t)(1023 - f->bias) << 52;
@@ -254,15 +235,15 @@ double dtype_max(enum dtype d)
 
 double dtype_min_normal(enum dtype d)
 {
-    return power_of_two(1 - infos[d].bias);
+    return double_power(1 - infos[d].bias);
 }
 
 double dtype_min_subnormal(enum dtype d)
 {
-    return power_of_two(1 - infos[d].bias - infos[d].fraction);
+    return double_power(1 - infos[d].bias - infos[d].fraction);
 }
 
 double dtype_unit(enum dtype d)
 {
-    return power_of_two(-infos[d].fraction - 1);
+    return double_power(-infos[d].fraction - 1);
 }

@@ -186,7 +186,7 @@ ALWAYS_INLINE double NAME(absolute)(const struct gap_shape *f, const void *a, co
             gap.value[i] = fabs(float_value(f, y[i]) - float_value(f, x[i]));
     for (int i = 0; i < n; i++)
         far = gap.bits[i] > far ? gap.bits[i] : far;
-    return from_bits((uint64_t)far);
+    return double_from_bits((uint64_t)far);
 }
 
 /* How many elements are nearer to zero on the first side, how many on the second; the least and

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "doublebits.h"
 #include "ulp.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -31,17 +32,10 @@ struct gap_shape gap_shape_make(enum dtype d)
     return f;
 }
 
-static inline double from_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* A finite number of a format of at most 32 bits. */
 ALWAYS_INLINE double float_value(const struct gap_shape *f, uint32_t bits)
 {
-    double x = from_bits((uint64_t)(bits & (uint32_t)f->mask) << f->shift) * f->scale;
+    double x = double_from_bits((uint64_t)(bits & (uint32_t)f->mask) << f->shift) * f->scale;
     return bits & (uint32_t)f->sign ? -x : x;
 }
 
@@ -239,7 +233,7 @@ ALWAYS_INLINE bool is_news(const struct gap_shape *f, const struct gap_strip *s,
 {
     uint64_t exponent = f->mask & ~(f->normal - 1) & top;
     double binade =
-        from_bits((exponent > f->normal ? exponent : f->normal) << f->shift) * f->scale;
+        double_from_bits((exponent > f->normal ? exponent : f->normal) << f->shift) * f->scale;
     return !((double)s->far * (binade * f->step) * (1 + 0x1p-50) <= known);
 }
 

@@ -6,6 +6,8 @@
 
 #include <xxhash.h>
 
+#include "doublebits.h"
+
 enum { PHILOX_ROUNDS = 10 };
 
 struct rng_key rng_key_make(uint64_t seed, const char *name)
@@ -52,12 +54,10 @@ double rng_unit(struct rng_key key, uint64_t index, uint64_t lane)
  * everywhere. */
 static double plain_log(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    uint64_t bits = double_bits(x);
     int e = (int)(bits >> 52) - 1023;
     bits = (bits & ((1ULL << 52) - 1)) | 1023ULL << 52;
-    double m;
-    memcpy(&m, &bits, sizeof m);
+    double m = double_from_bits(bits);
     if (m > 0x1.6a09e667f3bcdp+0) {
         m *= 0.5;
         e++;

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "doublebits.h"
 
 enum { DIGIT_BITS = 9, DIGITS = 4, BUCKETS = 1 << DIGIT_BITS };
 enum { LOW_BITS = 64 - DIGIT_BITS * DIGITS, SHORT_RUN = 48 };
@@ -14,17 +15,13 @@ static const uint64_t top_bit = 1ULL << 63;
 /* Unsigned order of keys = order of values; -0 and +0 get neighbouring keys. */
 static uint64_t key_of(double x)
 {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
+    uint64_t bits = double_bits(x);
     return bits & top_bit ? ~bits : bits | top_bit;
 }
 
 static double key_value(uint64_t key)
 {
-    uint64_t bits = key & top_bit ? key & ~top_bit : ~key;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
+    return double_from_bits(key & top_bit ? key & ~top_bit : ~key);
 }
 
 void sample_release(struct sample *s)

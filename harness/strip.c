@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "doublebits.h"
 #include "ulp.h"
 
 /* What the loops need of a format. */
@@ -33,24 +34,10 @@ struct target {
     double ulp[STRIP_MAX], rounded[STRIP_MAX];
 };
 
-static double from_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static uint64_t to_bits(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 /* The power of two at or below |x|, 0 for subnormal numbers. */
 static double power_floor(double x)
 {
-    return from_bits(to_bits(x) & 0x7ffULL << 52);
+    return double_from_bits(double_bits(x) & 0x7ffULL << 52);
 }
 
 static struct format format_make(enum dtype d)
@@ -117,10 +104,10 @@ static bool decode_floats(const struct format *f, const uint32_t *w, int n, stru
         special |= w[i] == sign_bit;
     for (int i = 0; i < n; i++) {
         uint64_t sign = (uint64_t)(w[i] & sign_bit) << to_sign;
-        double x = from_bits((uint64_t)(w[i] & mask) << shift) * scale;
+        double x = double_from_bits((uint64_t)(w[i] & mask) << shift) * scale;
         double place = (double)(int32_t)((w[i] & mask) >> unused);
-        s->x[i] = from_bits(to_bits(x) | sign);
-        s->place[i] = from_bits(to_bits(place) | sign);
+        s->x[i] = double_from_bits(double_bits(x) | sign);
+        s->place[i] = double_from_bits(double_bits(place) | sign);
     }
     return special == 0;
 }
@@ -227,17 +214,17 @@ static void pair_commit(struct pair_stats *p, const struct side *a, const struct
         widest = wide > widest ? wide : widest;
     }
     for (int i = 0; i < n; i++)
-        equal += to_bits(a->place[i]) == to_bits(b->place[i]);
+        equal += double_bits(a->place[i]) == double_bits(b->place[i]);
     p->bits_equal += equal;
     p->worst_absolute = widest > p->worst_absolute ? widest : p->worst_absolute;
     for (int i = 0; equal < n && p->first_index < 0; i++)
-        if (to_bits(a->place[i]) != to_bits(b->place[i]))
+        if (double_bits(a->place[i]) != double_bits(b->place[i]))
             p->first_index = from + i;
     if (equal == n || (p->worst_index >= 0 && !(far > (double)p->worst_ulp)))
         return;
     p->worst_ulp = (uint64_t)far;
     for (int i = n - 1; i >= 0; i--)
-        if (fabs(gap[i]) == far && to_bits(a->place[i]) != to_bits(b->place[i]))
+        if (fabs(gap[i]) == far && double_bits(a->place[i]) != double_bits(b->place[i]))
             p->worst_index = from + i;
 }
 

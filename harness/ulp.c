@@ -3,7 +3,8 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
+
+#include "doublebits.h"
 
 int64_t ulp_position(enum dtype d, uint64_t bits)
 {
@@ -25,26 +26,11 @@ uint64_t ulp_distance(enum dtype d, uint64_t a, uint64_t b)
     return p > q ? (uint64_t)p - (uint64_t)q : (uint64_t)q - (uint64_t)p;
 }
 
-static uint64_t double_bits(double x)
-{
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
 /* e of 2^e <= |x| < 2^(e+1); -1023 for 0 and subnormals, which is below every format's range of
  * normal numbers. */
 static int exponent_of(double x)
 {
     return (int)(double_bits(x) >> 52 & 0x7ff) - 1023;
-}
-
-static double power_of_two(int e)
-{
-    uint64_t bits = e < -1022 ? 1ULL << (e + 1074) : (uint64_t)(e + 1023) << 52;
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
 }
 
 static double binade_ulp(enum dtype d, int e)
@@ -54,7 +40,7 @@ static double binade_ulp(enum dtype d, int e)
         return 1;
     int e_min = 1 - f->bias;
     int e_max = (1 << f->exponent) - 1 - f->bias - (f->specials == DTYPE_SPECIALS_IEEE);
-    return power_of_two((e < e_min ? e_min : e > e_max ? e_max : e) - f->fraction);
+    return double_power((e < e_min ? e_min : e > e_max ? e_max : e) - f->fraction);
 }
 
 double ulp_size(enum dtype d, double x)

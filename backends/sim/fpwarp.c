@@ -2,7 +2,8 @@
 #include "fpwarp.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "floatbits.h"
 
 enum op { OP_ADD, OP_SUB, OP_MUL, OP_FMA, OP_DIV, OP_SQRT };
 
@@ -69,20 +70,6 @@ INLINE float host_compute(enum op op, float a, float b, float c)
     }
 }
 
-INLINE float as_float(uint32_t x)
-{
-    float f;
-    memcpy(&f, &x, sizeof f);
-    return f;
-}
-
-INLINE uint32_t as_bits(float f)
-{
-    uint32_t x;
-    memcpy(&x, &f, sizeof x);
-    return x;
-}
-
 /* Everything of the host's answer is IEEE's, except which NaN it gives. The loops are plain so
  * that the compiler turns them into vectors. */
 INLINE void lanes(const struct fp_env *v, enum op op, uint32_t *d, const uint32_t *a,
@@ -91,9 +78,9 @@ INLINE void lanes(const struct fp_env *v, enum op op, uint32_t *d, const uint32_
     const uint32_t in = keep_mask(v->flush_in), out = keep_mask(v->flush_out);
     uint32_t r[FP_WARP], nan = 0;
     for (int i = 0; i < FP_WARP; i++) {
-        float y = host_compute(op, as_float(flush(a[i], in)), as_float(flush(b[i], in)),
-                               as_float(flush(c[i], in)));
-        r[i] = flush(as_bits(y), out);
+        float y = host_compute(op, float32(flush(a[i], in)), float32(flush(b[i], in)),
+                               float32(flush(c[i], in)));
+        r[i] = flush(bits32(y), out);
         nan |= is_nan(r[i]);
     }
     if (nan)

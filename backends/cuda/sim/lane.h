@@ -7,38 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "floatbits.h"
 #include "lane_int.h"
 
 /* Arithmetic on one lane, written so that gcc turns a loop over 32 lanes into vector code.
  * Results do not depend on the instruction set it is compiled for. */
-
-static inline uint32_t bits32(float f)
-{
-    uint32_t u;
-    memcpy(&u, &f, 4);
-    return u;
-}
-
-static inline float float32(uint32_t u)
-{
-    float f;
-    memcpy(&f, &u, 4);
-    return f;
-}
-
-static inline uint64_t bits64(double f)
-{
-    uint64_t u;
-    memcpy(&u, &f, 8);
-    return u;
-}
-
-static inline double float64(uint64_t u)
-{
-    double f;
-    memcpy(&f, &u, 8);
-    return f;
-}
 
 /* The card's only f32 NaN. */
 static inline float canon32(float f)

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "floatbits.h"
 #include "opcode.h"
 
 /* What the rows_*.c files share. They are compiled once for each VARIANT of host processor;
@@ -48,55 +49,22 @@ typedef double row_f64 __attribute__((may_alias));
 #define ROW_U32(name, expr) ROW_EXPR(name, row_u32, row_u32, row_u32, row_u32, expr)
 #define ROW_I32(name, expr) ROW_EXPR(name, row_i32, row_i32, row_i32, row_i32, expr)
 
-static inline uint32_t bits_of(float f)
-{
-    union {
-        float f;
-        uint32_t u;
-    } v = {.f = f};
-    return v.u;
-}
-static inline float float_of(uint32_t u)
-{
-    union {
-        uint32_t u;
-        float f;
-    } v = {.u = u};
-    return v.f;
-}
-static inline uint64_t bits_of_double(double f)
-{
-    union {
-        double f;
-        uint64_t u;
-    } v = {.f = f};
-    return v.u;
-}
-static inline double double_of(uint64_t u)
-{
-    union {
-        uint64_t u;
-        double f;
-    } v = {.u = u};
-    return v.f;
-}
-
 /* --- f16 through f32: exact both ways, written without branches so that rows vectorise
  * -------- */
 
 static inline float half_value(uint32_t h)
 {
     uint32_t u = (h & 0x7fff) << 13;
-    uint32_t finite = bits_of(float_of(u) * 0x1p112f);
+    uint32_t finite = bits32(float32(u) * 0x1p112f);
     uint32_t special = u | 0x7f800000 | ((u & 0x7fffff) ? 0x400000 : 0);
-    return float_of(((h & 0x7c00) == 0x7c00 ? special : finite) | (h & 0x8000) << 16);
+    return float32(((h & 0x7c00) == 0x7c00 ? special : finite) | (h & 0x8000) << 16);
 }
 
 /* Nearest even; overflow gives Inf, a NaN keeps sign and upper payload, quieted. */
 static inline uint32_t half_bits(float f)
 {
-    uint32_t u = bits_of(f), m = u & 0x7fffffff;
-    uint32_t tiny = bits_of(float_of(m) + 0.5f) - 0x3f000000;
+    uint32_t u = bits32(f), m = u & 0x7fffffff;
+    uint32_t tiny = bits32(float32(m) + 0.5f) - 0x3f000000;
     uint32_t normal = (m - 0x38000000 + 0xfff + (m >> 13 & 1)) >> 13;
     uint32_t r = m < 0x38800000 ? tiny : m >= 0x47800000 ? 0x7c00 : normal;
     r = m > 0x7f800000 ? 0x7e00 | (m >> 13 & 0x3ff) : r;
@@ -109,19 +77,19 @@ static inline double sum_odd(double a, double b)
 {
     double s = a + b, t = s - a;
     double e = (a - (s - t)) + (b - t);
-    uint64_t u = bits_of_double(s);
+    uint64_t u = bits64(s);
     uint64_t up = (e > 0) == (s > 0) ? u + 1 : u - 1;
-    return e != 0 && !(u & 1) && e - e == 0 ? double_of(up) : s;
+    return e != 0 && !(u & 1) && e - e == 0 ? float64(up) : s;
 }
 
 /* To f32 in the same way. */
 static inline float narrow_odd(double v)
 {
     float f = (float)v;
-    uint32_t u = bits_of(f);
+    uint32_t u = bits32(f);
     double back = f;
     uint32_t up = (v > back) == (v > 0) ? u + 1 : u - 1;
-    return back != v && !(u & 1) && v - v == 0 ? float_of(up) : f;
+    return back != v && !(u & 1) && v - v == 0 ? float32(up) : f;
 }
 
 #endif

@@ -47,8 +47,8 @@ ROW_EXPR(cvt_u32_f32, row_u32, row_f32, row_f32, row_f32, to_u32(a[i]))
 /* round half up: floor(x + 0.5) without the rounding of the sum */
 static inline uint32_t nearest_up(uint32_t u)
 {
-    double f = (double)float_of(u) + 0.5;
-    return (uint32_t)fp_to_int(&down, FP_F64, bits_of_double(f), 32, true);
+    double f = (double)float32(u) + 0.5;
+    return (uint32_t)fp_to_int(&down, FP_F64, bits64(f), 32, true);
 }
 ROW_U32(cvt_nearest_i32_f32, nearest_up(a[i]))
 ROW_U32(cvt_floor_i32_f32, TO_INT(&down, FP_F32, 32, true))
@@ -65,7 +65,7 @@ ROW(cvt_f16_f32)
     const row_u32 *a = va;
     const struct fp_env v = env_of(x, MODE_ROUND_64_SHIFT);
     if (v.round == FP_RNE) {
-        LANES d[i] = half_bits(float_of(a[i]));
+        LANES d[i] = half_bits(float32(a[i]));
         return;
     }
     for (int i = 0; i < WAVE_LANES; i++)
@@ -123,15 +123,15 @@ ROW_U32(cvt_pk_u8_f32, byte_put(a[i], b[i], c[i]))
 static inline uint32_t norm_signed(double f)
 {
     double g = f > 1 ? 1 : f > -1 ? f : -1;
-    uint64_t u = bits_of_double(f != f ? 0 : g * 32767.0);
+    uint64_t u = bits64(f != f ? 0 : g * 32767.0);
     return (uint32_t)fp_to_int(&nearest, FP_F64, u, 16, true);
 }
 static inline uint32_t norm_unsigned(double f)
 {
     double g = f > 1 ? 1 : f > 0 ? f : 0;
-    return (uint32_t)fp_to_int(&nearest, FP_F64, bits_of_double(g * 65535.0), 16, false);
+    return (uint32_t)fp_to_int(&nearest, FP_F64, bits64(g * 65535.0), 16, false);
 }
-#define F(u) (double)float_of(u)
+#define F(u) (double)float32(u)
 #define H(u) (double)half_value(u)
 ROW_U32(cvt_norm_i16_f16, norm_signed(H(a[i])))
 ROW_U32(cvt_norm_u16_f16, norm_unsigned(H(a[i])))

@@ -21,13 +21,13 @@ static __attribute__((noinline)) void nan_repair(row_f32 *r, const row_u32 *a, c
                                                  const row_u32 *c)
 {
     for (int i = 0; i < WAVE_LANES; i++) {
-        if (!is_nan(bits_of(r[i])))
+        if (!is_nan(bits32(r[i])))
             continue;
         uint32_t u = hip_rules.nan[FP_F32];
         u = c && is_nan(c[i]) ? c[i] : u;
         u = is_nan(b[i]) ? b[i] : u;
         u = is_nan(a[i]) ? a[i] : u;
-        r[i] = float_of(u | 0x400000);
+        r[i] = float32(u | 0x400000);
     }
 }
 
@@ -162,19 +162,19 @@ ROW_U32(med3_f32, median(a[i], b[i], c[i]))
 /* --- to integral values: every finite number of 2^23 or more is one */
 static inline float keep_sign(float r, float a)
 {
-    return float_of((bits_of(r) & 0x7fffffff) | (bits_of(a) & 0x80000000));
+    return float32((bits32(r) & 0x7fffffff) | (bits32(a) & 0x80000000));
 }
 static inline uint32_t quiet(float f)
 {
-    return bits_of(f) | (is_nan(bits_of(f)) ? 0x400000 : 0);
+    return bits32(f) | (is_nan(bits32(f)) ? 0x400000 : 0);
 }
 static inline int is_integral(float f)
 {
-    return (bits_of(f) & 0x7fffffff) >= 0x4b000000;
+    return (bits32(f) & 0x7fffffff) >= 0x4b000000;
 }
 static inline float truncated(float f)
 {
-    return is_integral(f) ? float_of(quiet(f)) : keep_sign((float)(int32_t)f, f);
+    return is_integral(f) ? float32(quiet(f)) : keep_sign((float)(int32_t)f, f);
 }
 static inline float floored(float f)
 {
@@ -192,7 +192,7 @@ static inline float nearest_even(float f)
     float t = truncated(f), rest = f - t;
     float away = keep_sign(1.0f, f);
     int odd = !is_integral(f) && ((int32_t)t & 1);
-    float size = float_of(bits_of(rest) & 0x7fffffff);
+    float size = float32(bits32(rest) & 0x7fffffff);
     return size > 0.5f || (size == 0.5f && odd) ? t + away : t;
 }
 ROW_EXPR(trunc_f32, row_f32, row_f32, row_f32, row_f32, truncated(a[i]))
@@ -223,7 +223,7 @@ ROW_U32(frexp_exp_i32_f32, (uint32_t)fp_frexp_exponent(&nearest, FP_F32, a[i]))
 /* --- cube maps and lighting, as the ISA's pseudo-code has them */
 static inline float size_of(float f)
 {
-    return float_of(bits_of(f) & 0x7fffffff);
+    return float32(bits32(f) & 0x7fffffff);
 }
 static inline int cube_face(float x, float y, float z)
 {

@@ -15,13 +15,13 @@ static __attribute__((noinline)) void nan_repair(row_f64 *r, const row_u64 *a, c
                                                  const row_u64 *c)
 {
     for (int i = 0; i < WAVE_LANES; i++) {
-        if (!is_nan(bits_of_double(r[i])))
+        if (!is_nan(bits64(r[i])))
             continue;
         uint64_t u = hip_rules.nan[FP_F64];
         u = c && is_nan(c[i]) ? c[i] : u;
         u = is_nan(b[i]) ? b[i] : u;
         u = is_nan(a[i]) ? a[i] : u;
-        r[i] = double_of(u | 1ull << 51);
+        r[i] = float64(u | 1ull << 51);
     }
 }
 

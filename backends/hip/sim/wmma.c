@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "dot2step.h"
+#include "floatbits.h"
 
 enum { N = 16 };
 
@@ -32,13 +33,6 @@ static bool factors_load(enum dot2_format f, uint16_t x[N][N], bool across, stru
     return !special;
 }
 
-INLINE uint32_t bits_of(float x)
-{
-    uint32_t u;
-    memcpy(&u, &x, sizeof u);
-    return u;
-}
-
 INLINE int32_t larger(int32_t a, int32_t b)
 {
     return a > b ? a : b;
@@ -63,7 +57,7 @@ struct sum {
 INLINE struct sum sum_make(float p, float q, int32_t p_nominal, int32_t q_nominal, int fraction,
                            uint32_t c, int32_t floor)
 {
-    const uint32_t pb = bits_of(p), qb = bits_of(q);
+    const uint32_t pb = bits32(p), qb = bits32(q);
     const int32_t pn = pb << 1 ? p_nominal : DOT2_NOTHING,
                   qn = qb << 1 ? q_nominal : DOT2_NOTHING;
     const int32_t offset = 127 + 2 * fraction, c_field = c >> 23 & 255;
@@ -86,7 +80,7 @@ INLINE uint32_t step_f32(float p, float q, int32_t p_nominal, int32_t q_nominal,
 {
     const struct sum s = sum_make(p, q, p_nominal, q_nominal, fraction, c, DOT2_NOTHING);
     /* the host rounds an integer to 24 bits just so */
-    const uint32_t r = bits_of((float)s.units);
+    const uint32_t r = bits32((float)s.units);
     const int32_t field = (int32_t)(r >> 23 & 255) + s.grid;
     const uint32_t sign = (r ^ c) & 0x80000000;
     *overflow |= field > 254;
@@ -98,7 +92,7 @@ INLINE uint32_t step_f32(float p, float q, int32_t p_nominal, int32_t q_nominal,
 INLINE uint32_t widen(uint32_t h)
 {
     const uint32_t magnitude = h & 0x7fff, normal = (magnitude << 13) + (112u << 23);
-    const uint32_t subnormal = bits_of((float)(int32_t)magnitude * 0x1p-24f);
+    const uint32_t subnormal = bits32((float)(int32_t)magnitude * 0x1p-24f);
     const uint32_t small = -(uint32_t)(magnitude < 0x400); /* a mask: a branch is no vector */
     return (h & 0x8000) << 16 | (subnormal & small) | (normal & ~small);
 }
@@ -116,7 +110,7 @@ INLINE uint32_t step_f16(float p, float q, int32_t p_nominal, int32_t q_nominal,
     const struct sum s = sum_make(p, q, p_nominal, q_nominal, 10, c, -14);
     const uint32_t m = (uint32_t)(s.units < 0 ? -s.units : s.units);
     /* without the bit after the leading one no rounding reaches the exponent */
-    const int32_t top = (int32_t)(bits_of((float)(int32_t)(m & ~(m >> 1))) >> 23) - 127;
+    const int32_t top = (int32_t)(bits32((float)(int32_t)(m & ~(m >> 1))) >> 23) - 127;
     const int32_t last = larger(top + s.grid - 10, -24), down = last - s.grid;
     const int32_t right = between(down, 1, 31), left = between(-down, 0, 31);
     const uint32_t rounded = (m + (1u << (right - 1)) - 1 + (m >> right & 1)) >> right;
