@@ -197,9 +197,11 @@ static enum err read_all(struct jsonread *j, struct capture *c, struct errinfo *
 
 /* --- the file ---------------------------------------------------------------------------------- */
 
+static const char list_name[] = "capture";
+
 static const struct tensorfile_tensor *list_of(const struct tensorfile *f)
 {
-    const struct tensorfile_tensor *t = tensorfile_find(f, "capture");
+    const struct tensorfile_tensor *t = tensorfile_find(f, list_name);
     bool bytes = t && !t->other[0] && t->dtype == DTYPE_U8 && t->rank == 1;
     return bytes && t->form == TENSORFILE_RAW ? t : NULL;
 }
@@ -208,7 +210,8 @@ bool capture_is(const char *path)
 {
     struct tensorfile f = {0};
     struct errinfo e;
-    bool is = !tensorfile_open(path, &f, &e) && list_of(&f);
+    bool is =
+        tensorfile_has(path, list_name) && !tensorfile_open(path, &f, &e) && list_of(&f);
     tensorfile_close(&f);
     return is;
 }

@@ -31,8 +31,8 @@ struct chunkfinder {
 
 struct request {
     char name[NAME_SIZE];
-    int rank;
-    int64_t chunk[TENSOR_RANK_MAX], grid[TENSOR_RANK_MAX], first, count;
+    struct chunkgrid grid; /* its name means nothing */
+    int64_t first, count;
 };
 
 /* `count` places follow; 0: the text says why. */
@@ -78,35 +78,7 @@ static enum err choose(struct serving *s, const struct request *q, struct errinf
     hid_t space = H5Dget_space(s->dataset);
     s->rank = H5Sget_simple_extent_ndims(space);
     H5Sclose(space);
-    return s->rank > 0 && s->rank <= q->rank ? ERR_OK : err_set(e, ERR_FORMAT, "damaged");
-}
-
-/* The library believes that it reads the chunk: it never sees the bytes, so there need be none.
- */
-static enum err find(const struct serving *s, const struct request *q, int64_t i,
-                     struct chunkplace *p, struct errinfo *e)
-{
-    hsize_t start[TENSOR_RANK_MAX] = {0}, size = 0;
-    unsigned char nothing[1];
-    for (int k = q->rank - 1; k >= 0; k--) {
-        start[k] = (hsize_t)(i % q->grid[k] * q->chunk[k]);
-        i /= q->grid[k];
-    }
-    if (H5Dget_chunk_storage_size(s->dataset, start, &size) < 0) {
-        H5Eclear2(H5E_DEFAULT); /* how some versions say that there is none */
-        size = 0;
-    }
-    *p = (struct chunkplace){0};
-    if (!size)
-        return ERR_OK;
-    *s->note = (struct hdfdrive_note){.wanted = true};
-    herr_t status = H5Dread_chunk(s->dataset, H5P_DEFAULT, start, &p->mask, nothing);
-    s->note->wanted = false;
-    if (status < 0 || s->note->reads != 1 || s->note->size != size)
-        return hdf_error(e, ERR_FORMAT, "a chunk cannot be found");
-    p->offset = s->note->offset;
-    p->size = size;
-    return ERR_OK;
+    return s->rank > 0 && s->rank <= q->grid.rank ? ERR_OK : err_set(e, ERR_FORMAT, "damaged");
 }
 
 static enum err find_all(struct serving *s, const struct request *q, struct chunkplace *place,
@@ -114,7 +86,7 @@ static enum err find_all(struct serving *s, const struct request *q, struct chun
 {
     TRY(choose(s, q, e));
     for (int64_t i = 0; i < q->count; i++)
-        TRY(find(s, q, q->first + i, &place[i], e));
+        TRY(hdfdrive_find(s->dataset, s->note, &q->grid, q->first + i, &place[i], e));
     return ERR_OK;
 }
 
@@ -194,11 +166,8 @@ static enum err fetch(struct chunkfinder *f, const struct chunkgrid *g, int64_t 
     if (!*w && !(*w = malloc(sizeof **w)))
         return err_set(e, ERR_NOMEM, "out of memory");
     int64_t first = number * WINDOW, left = g->count - first;
-    struct request q = {
-        .rank = g->rank, .first = first, .count = left < WINDOW ? left : WINDOW};
+    struct request q = {.grid = *g, .first = first, .count = left < WINDOW ? left : WINDOW};
     snprintf(q.name, sizeof q.name, "%s", g->name);
-    memcpy(q.chunk, g->chunk, sizeof q.chunk);
-    memcpy(q.grid, g->grid, sizeof q.grid);
     (*w)->number = -1;
     TRY(ask(f, &q, (*w)->place, e));
     (*w)->number = number;

@@ -2,24 +2,14 @@
 #ifndef GPUPARITY_CHUNKFINDER_H
 #define GPUPARITY_CHUNKFINDER_H
 
-#include "tensor.h"
+#include "chunkplace.h"
+#include "err.h"
 
 /* Finds where the chunks of an HDF5 file's datasets lie. One child process a file does it with
  * the library, so that a damaged file cannot crash the command; it answers for many chunks at
  * once. Any number of threads may ask. What it says is not to be trusted either. */
 
 struct chunkfinder;
-
-struct chunkgrid {
-    const char *name; /* the dataset's path; borrowed */
-    int rank;         /* of the tensor; a complex dataset has no dimension for its parts */
-    int64_t chunk[TENSOR_RANK_MAX], grid[TENSOR_RANK_MAX], count; /* elements; chunks */
-};
-
-struct chunkplace {
-    uint64_t offset, size; /* size 0: never written */
-    uint32_t mask;         /* bit i: filter i was left out */
-};
 
 /* ERR_NOMEM. The descriptor stays borrowed. */
 enum err chunkfinder_open(int fd, struct chunkfinder **ret_finder, struct errinfo *e);

@@ -131,3 +131,32 @@ enum err hdfdrive_open(int fd, hid_t *ret_file, struct hdfdrive_note **ret_note,
     *ret_note = note;
     return ERR_OK;
 }
+
+/* The library believes that it reads the chunk: it never sees the bytes, so there need be none.
+ */
+enum err hdfdrive_find(hid_t dataset, struct hdfdrive_note *note, const struct chunkgrid *g,
+                       int64_t i, struct chunkplace *ret_place, struct errinfo *e)
+{
+    hsize_t start[TENSOR_RANK_MAX] = {0}, size = 0;
+    unsigned char nothing[1];
+    struct chunkplace p = {0};
+    for (int k = g->rank - 1; k >= 0; k--) {
+        start[k] = (hsize_t)(i % g->grid[k] * g->chunk[k]);
+        i /= g->grid[k];
+    }
+    if (H5Dget_chunk_storage_size(dataset, start, &size) < 0) {
+        H5Eclear2(H5E_DEFAULT); /* how some versions say that there is none */
+        size = 0;
+    }
+    if (size) {
+        *note = (struct hdfdrive_note){.wanted = true};
+        herr_t status = H5Dread_chunk(dataset, H5P_DEFAULT, start, &p.mask, nothing);
+        note->wanted = false;
+        if (status < 0 || note->reads != 1 || note->size != size)
+            return hdf_error(e, ERR_FORMAT, "a chunk cannot be found");
+        p.offset = note->offset;
+        p.size = size;
+    }
+    *ret_place = p;
+    return ERR_OK;
+}

@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_HDFDRIVE_H
 #define GPUPARITY_HDFDRIVE_H
 
+#include "chunkplace.h"
 #include "hdf.h"
 
 /* A file driver for the HDF5 library that tells where a chunk lies: metadata are read as
@@ -22,5 +23,9 @@ struct hdfdrive_note {
 /* Opens the file of a descriptor for reading. The note is valid until the file is closed. */
 enum err hdfdrive_open(int fd, hid_t *ret_file, struct hdfdrive_note **ret_note,
                        struct errinfo *e);
+
+/* Where chunk number `i`, row-major, of a dataset of that file lies. */
+enum err hdfdrive_find(hid_t dataset, struct hdfdrive_note *note, const struct chunkgrid *g,
+                       int64_t i, struct chunkplace *ret_place, struct errinfo *e);
 
 #endif

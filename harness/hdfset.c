@@ -11,6 +11,7 @@ enum { COMPACT_MAX = 1 << 16 };
 
 struct set {
     struct tensorfile *to;
+    struct hdfdrive_note *note;
     uint64_t size; /* of the file */
 };
 
@@ -46,9 +47,10 @@ static bool type_by_attribute(hid_t dataset, hid_t type, struct tensorfile_tenso
 
 static bool type_plain(hid_t type, struct tensorfile_tensor *t)
 {
+    size_t size = H5Tget_size(type);
     for (size_t i = 0; i < sizeof plain_types / sizeof *plain_types; i++) {
         t->dtype = plain_types[i];
-        if (type_is(type, t->dtype, &t->swap))
+        if ((size_t)dtype_info(t->dtype)->bytes == size && type_is(type, t->dtype, &t->swap))
             return true;
     }
     return false;
@@ -177,6 +179,21 @@ static void read_chunking(hid_t how, struct tensorfile_tensor *t, bool complex)
     read_filters(how, t);
 }
 
+static enum err list_chunks(const struct set *w, hid_t dataset, struct tensorfile_tensor *t,
+                            struct errinfo *e)
+{
+    struct chunkgrid g = tensorfile_grid(t);
+    if (g.count < 1 || g.count > TENSORFILE_LISTED_MAX)
+        return ERR_OK;
+    t->offset = w->to->blob.size;
+    for (; t->listed < g.count; t->listed++) {
+        struct chunkplace p;
+        TRY(hdfdrive_find(dataset, w->note, &g, t->listed, &p, e));
+        TRY(bytes_append(&w->to->blob, &p, sizeof p, e));
+    }
+    return ERR_OK;
+}
+
 static enum err read_compact(const struct set *w, hid_t dataset, hid_t type,
                              struct tensorfile_tensor *t, struct errinfo *e)
 {
@@ -238,6 +255,7 @@ static enum err read_place(const struct set *w, hid_t dataset, hid_t type, bool 
         break;
     case H5D_CHUNKED:
         read_chunking(how, t, complex);
+        err = t->other[0] ? ERR_OK : list_chunks(w, dataset, t, e);
         break;
     case H5D_VIRTUAL:
         trouble(t, "a virtual dataset over other files");
@@ -250,9 +268,9 @@ static enum err read_place(const struct set *w, hid_t dataset, hid_t type, bool 
 }
 
 enum err hdfset_read(struct tensorfile *f, uint64_t file_size, hid_t dataset,
-                     struct tensorfile_tensor *t, struct errinfo *e)
+                     struct hdfdrive_note *note, struct tensorfile_tensor *t, struct errinfo *e)
 {
-    const struct set w = {f, file_size};
+    const struct set w = {f, note, file_size};
     bool complex = false;
     hid_t type = H5Dget_type(dataset);
     read_type(dataset, type, t, &complex);

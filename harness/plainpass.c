@@ -185,7 +185,7 @@ static enum err pass_elements(struct pass *p, struct errinfo *e)
             int64_t end = p->end * p->view.unit[0];
             p->window_from = unit * p->view.unit[0];
             p->window_size = (end < count ? end : count) - p->window_from;
-            tasks_run(2, 2, window_fill, p);
+            tasks_run(p->window_size > GAP_PIECE ? 2 : 1, 2, window_fill, p);
             TRY(first_error(p, e));
         }
         tasks_run(p->lanes, p->lanes, lane_run, p);
@@ -254,7 +254,9 @@ static enum err pass_open(struct pass *p, int threads, struct errinfo *e)
         const struct plainpass_side *s = &p->side[side];
         if (!p->in_order[side])
             continue;
-        p->window[side] = malloc((WINDOW + (size_t)p->view.unit[0]) * (size_t)p->width);
+        int64_t most = WINDOW + p->view.unit[0];
+        most = most < s->tensor->count ? most : s->tensor->count;
+        p->window[side] = malloc((size_t)(most * p->width) + 1);
         if (!p->window[side])
             return err_set(e, ERR_NOMEM, "out of memory");
         TRY(tensorread_open(s->file, s->tensor, GAP_PIECE, &p->order[side], e));

@@ -27,24 +27,14 @@ size_t tensorchunk_memory(const struct tensorfile_tensor *t)
     return t->n_filter ? packed_room(bytes) + 2 * (bytes + TENSORCHUNK_SLACK) : 0;
 }
 
-static struct chunkgrid grid_make(const struct tensorfile_tensor *t)
-{
-    struct chunkgrid g = {.name = t->name, .rank = t->rank, .count = 1};
-    for (int i = 0; i < t->rank; i++) {
-        g.chunk[i] = t->chunk[i];
-        g.grid[i] = (t->dim[i] + t->chunk[i] - 1) / t->chunk[i];
-        g.count *= g.grid[i];
-    }
-    return g;
-}
-
 enum err tensorchunk_open(const struct tensorfile *f, const struct tensorfile_tensor *t,
                           struct tensorchunk *ret_chunks, struct errinfo *e)
 {
     struct tensorchunk c = {
-        .file = f, .tensor = t, .grid = grid_make(t), .bytes = tensorchunk_bytes(t)};
+        .file = f, .tensor = t, .grid = tensorfile_grid(t), .bytes = tensorchunk_bytes(t)};
     c.room = packed_room(c.bytes);
-    TRY(chunkfinder_start(f->finder, e));
+    if (!t->listed)
+        TRY(chunkfinder_start(f->finder, e));
     if (t->n_filter) {
         c.packed = malloc(c.room);
         c.work = malloc(2 * (c.bytes + TENSORCHUNK_SLACK));
@@ -66,13 +56,18 @@ void tensorchunk_close(struct tensorchunk *c)
 enum err tensorchunk_at(struct tensorchunk *c, int64_t i, struct chunkplace *ret_place,
                         struct errinfo *e)
 {
+    const struct tensorfile_tensor *t = c->tensor;
     struct chunkplace p;
-    TRY(chunkfinder_at(c->file->finder, &c->grid, i, &p, e));
+    if (t->listed)
+        memcpy(&p, (const char *)c->file->blob.data + t->offset + (size_t)i * sizeof p,
+               sizeof p);
+    else
+        TRY(chunkfinder_at(c->file->finder, &c->grid, i, &p, e));
     if (p.size > c->room)
         return err_set(e, ERR_FORMAT, "a chunk of %" PRIu64 " bytes", p.size);
     if (p.offset > INT64_MAX - p.size)
         return err_set(e, ERR_FORMAT, "damaged");
-    if (p.size && !c->tensor->n_filter && p.size != c->bytes)
+    if (p.size && !t->n_filter && p.size != c->bytes)
         return err_set(e, ERR_FORMAT, "a chunk of %" PRIu64 " bytes, should be %zu", p.size,
                        c->bytes);
     *ret_place = p;

@@ -198,6 +198,17 @@ const struct tensorfile_tensor *tensorfile_find(const struct tensorfile *f, cons
     return NULL;
 }
 
+struct chunkgrid tensorfile_grid(const struct tensorfile_tensor *t)
+{
+    struct chunkgrid g = {.name = t->name, .rank = t->rank, .count = 1};
+    for (int i = 0; i < t->rank; i++) {
+        g.chunk[i] = t->chunk[i];
+        g.grid[i] = (t->dim[i] + t->chunk[i] - 1) / t->chunk[i];
+        g.count *= g.grid[i];
+    }
+    return g;
+}
+
 void tensorfile_shape(const struct tensorfile_tensor *t, char *ret_text, size_t size)
 {
     if (t->other[0]) {

@@ -21,7 +21,8 @@ enum {
     TENSORFILE_NAME_MAX = 384,
     TENSORFILE_TENSORS_MAX = 1 << 20,
     TENSORFILE_FILTERS_MAX = 8,
-    TENSORFILE_CHUNK_MAX = 1 << 30 /* bytes of a chunk */
+    TENSORFILE_CHUNK_MAX = 1 << 30, /* bytes of a chunk */
+    TENSORFILE_LISTED_MAX = 16 /* chunks of a dataset whose places are in the file's list */
 };
 
 enum tensorfile_form {
@@ -30,7 +31,8 @@ enum tensorfile_form {
     TENSORFILE_DEFLATED, /* `size` bytes at offset; inflated, the elements begin at `skip` */
     TENSORFILE_INSIDE,   /* at offset in the file's `blob` */
     TENSORFILE_FILL,     /* HDF5: never written, all `fill` */
-    TENSORFILE_CHUNKED   /* HDF5 chunks, which the finder finds */
+    TENSORFILE_CHUNKED   /* HDF5 chunks: `listed` of them (struct chunkplace) at offset in the file's
+                            blob, or 0: to be asked of its finder */
 };
 
 struct tensorfile_tensor {
@@ -45,7 +47,7 @@ struct tensorfile_tensor {
     uint64_t offset, size, skip;
     uint32_t checksum;     /* DEFLATED: CRC-32 of all that is inflated */
     unsigned char fill[8]; /* an element that was never written */
-    int64_t chunk[TENSOR_RANK_MAX];
+    int64_t chunk[TENSOR_RANK_MAX], listed;
     int element; /* bytes of what HDF5 takes as one, for its shuffle filter */
     int n_filter, filter[TENSORFILE_FILTERS_MAX]; /* HDF5's numbers, in the order of writing */
 };
@@ -67,10 +69,17 @@ void tensorfile_close(struct tensorfile *f); /* accepts a zeroed struct */
 /* Does it look like a gpuparity record? False also for what cannot be read. */
 bool tensorfile_is_record(const char *path);
 
+/* Is it an HDF5 file with that name at its root? Without looking at all of it; false also for what
+ * cannot be read. */
+bool tensorfile_has(const char *path, const char *name);
+
 int64_t tensorfile_count(const struct tensorfile *f);
 const struct tensorfile_tensor *tensorfile_at(const struct tensorfile *f, int64_t i);
 /* The tensor of that name, NULL if none. */
 const struct tensorfile_tensor *tensorfile_find(const struct tensorfile *f, const char *name);
+
+/* How a chunked one is cut; the name stays the tensor's. */
+struct chunkgrid tensorfile_grid(const struct tensorfile_tensor *t);
 
 /* "f32[3,4]"; of what cannot be compared, why. */
 void tensorfile_shape(const struct tensorfile_tensor *t, char *ret_text, size_t size);

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "guard.h"
-#include "hdf.h"
 #include "hdfset.h"
 #include "npyhead.h"
 
@@ -20,6 +19,7 @@ enum { NESTED_MAX = 64, OBJECTS_MAX = 1 << 21 };
 
 struct walk {
     hid_t file;
+    struct hdfdrive_note *note;
     uint64_t size;
     int64_t objects;
     struct tensorfile *to;
@@ -30,15 +30,12 @@ struct walk {
 static enum err walk_group(struct walk *w, hid_t group, const char *path, int nested,
                            struct errinfo *e);
 
-static enum err walk_object(struct walk *w, hid_t group, const char *name, const char *path,
-                            int nested, struct errinfo *e)
+static enum err walk_object(struct walk *w, hid_t group, const char *name, H5L_type_t link,
+                            const char *path, int nested, struct errinfo *e)
 {
     struct tensorfile_tensor t = {0};
-    H5L_info_t link;
     TRY(tensorfile_name(&t, path, strlen(path), e));
-    if (H5Lget_info(group, name, &link, H5P_DEFAULT) < 0)
-        return hdf_error(e, ERR_FORMAT, "a damaged link");
-    if (link.type != H5L_TYPE_HARD) {
+    if (link != H5L_TYPE_HARD) {
         snprintf(t.other, sizeof t.other, "a soft or external link, which is not followed");
         return tensorfile_add(w->to, &t, e);
     }
@@ -50,7 +47,7 @@ static enum err walk_object(struct walk *w, hid_t group, const char *name, const
     if (type == H5I_GROUP) {
         err = walk_group(w, object, path, nested + 1, e);
     } else if (type == H5I_DATASET) {
-        err = hdfset_read(w->to, w->size, object, &t, e);
+        err = hdfset_read(w->to, w->size, object, w->note, &t, e);
         if (!err)
             err = tensorfile_add(w->to, &t, e);
     }
@@ -58,25 +55,40 @@ static enum err walk_object(struct walk *w, hid_t group, const char *name, const
     return err;
 }
 
+struct group {
+    struct walk *walk;
+    const char *path;
+    int nested;
+    enum err err;
+    struct errinfo *e;
+};
+
+static herr_t walk_link(hid_t id, const char *name, const H5L_info_t *link, void *context)
+{
+    struct group *g = context;
+    char inner[2 * TENSORFILE_NAME_MAX];
+    if (++g->walk->objects > OBJECTS_MAX)
+        g->err = err_set(g->e, ERR_FORMAT, "more than %d objects", OBJECTS_MAX);
+    else if (strlen(name) >= TENSORFILE_NAME_MAX)
+        g->err = err_set(g->e, ERR_FORMAT, "a name of %zu bytes, %.60s...", strlen(name), name);
+    snprintf(inner, sizeof inner, "%s%s%s", g->path, *g->path ? "/" : "", name);
+    if (!g->err)
+        g->err = walk_object(g->walk, id, name, link->type, inner, g->nested, g->e);
+    if (g->err && !g->nested)
+        err_context(g->e, g->err, "/%.300s", name);
+    return g->err ? 1 : 0;
+}
+
+/* All links at once: asking for them one by one would look through the group each time. */
 static enum err walk_group(struct walk *w, hid_t group, const char *path, int nested,
                            struct errinfo *e)
 {
-    int64_t n = 0;
+    struct group g = {w, path, nested, ERR_OK, e};
     if (nested > NESTED_MAX)
         return err_set(e, ERR_FORMAT, "groups nested deeper than %d", NESTED_MAX);
-    TRY(hdf_count(group, &n, e));
-    for (int64_t i = 0; i < n; i++) {
-        char name[TENSORFILE_NAME_MAX], inner[2 * TENSORFILE_NAME_MAX];
-        if (++w->objects > OBJECTS_MAX)
-            return err_set(e, ERR_FORMAT, "more than %d objects", OBJECTS_MAX);
-        enum err err = hdf_name(group, i, name, sizeof name, e);
-        snprintf(inner, sizeof inner, "%s%s%s", path, *path ? "/" : "", name);
-        if (!err)
-            err = walk_object(w, group, name, inner, nested, e);
-        if (err)
-            return nested ? err : err_context(e, err, "/%s", name);
-    }
-    return ERR_OK;
+    if (H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, walk_link, &g) < 0 && !g.err)
+        return hdf_error(e, ERR_FORMAT, "a damaged group");
+    return g.err;
 }
 
 /* How the list travels: this, the tensors, the blob. */
@@ -87,10 +99,8 @@ struct answer {
 static enum err walk_file(void *context, struct bytes *out, struct errinfo *e)
 {
     struct walk *w = context;
-    char name[64];
-    snprintf(name, sizeof name, "/proc/self/fd/%d", w->to->fd);
     hdf_begin();
-    TRY(hdf_open(name, &w->file, e));
+    TRY(hdfdrive_open(w->to->fd, &w->file, &w->note, e));
     TRY(walk_group(w, w->file, "", 0, e));
     const struct bytes *tensors = &w->to->tensors, *blob = &w->to->blob;
     struct answer a = {tensors->size, blob->size};
@@ -115,6 +125,14 @@ static bool chunks_fit(const struct tensorfile_tensor *t)
            t->n_filter <= TENSORFILE_FILTERS_MAX;
 }
 
+static bool list_fits(const struct tensorfile *f, const struct tensorfile_tensor *t)
+{
+    uint64_t size = (uint64_t)t->listed * sizeof(struct chunkplace);
+    return !t->listed ||
+           (t->listed == tensorfile_grid(t).count && t->listed <= TENSORFILE_LISTED_MAX &&
+            size <= f->blob.size && t->offset <= f->blob.size - size);
+}
+
 static bool fits(const struct tensorfile *f, uint64_t size, const struct tensorfile_tensor *t)
 {
     int64_t count;
@@ -129,7 +147,7 @@ static bool fits(const struct tensorfile *f, uint64_t size, const struct tensorf
     uint64_t bytes = (uint64_t)count * (uint64_t)dtype_info(t->dtype)->bytes;
     uint64_t end = t->form == TENSORFILE_RAW ? size : f->blob.size;
     if (t->form == TENSORFILE_CHUNKED)
-        return chunks_fit(t);
+        return chunks_fit(t) && list_fits(f, t);
     if (t->form == TENSORFILE_FILL)
         return true;
     return (t->form == TENSORFILE_RAW || t->form == TENSORFILE_INSIDE) && t->size == bytes &&
@@ -182,23 +200,42 @@ static bool is_record(hid_t file)
            !hdf_get_text(file, "tool", tool, sizeof tool, NULL) && !strcmp(tool, "gpuparity");
 }
 
+/* What is asked of the root, in a child. */
+struct question {
+    const char *path, *name; /* NULL: is it a record's? */
+};
+
 static enum err look_at_root(void *context, struct bytes *out, struct errinfo *e)
 {
+    const struct question *q = context;
     hid_t file;
     hdf_begin();
-    TRY(hdf_open(context, &file, e));
-    char yes = is_record(file);
+    TRY(hdf_open(q->path, &file, e));
+    bool has = false;
+    if (q->name)
+        TRY(hdf_has(file, q->name, &has, e));
+    char yes = q->name ? has : is_record(file);
     return bytes_append(out, &yes, 1, e);
 }
 
-bool tensorfile_is_record(const char *path)
+static bool answer_is_yes(struct question q)
 {
     struct bytes answer = {0};
     struct stat s;
-    if (stat(path, &s) || !S_ISREG(s.st_mode) ||
-        guard_run(&guard, look_at_root, (void *)path, &answer, NULL))
+    if (stat(q.path, &s) || !S_ISREG(s.st_mode) ||
+        guard_run(&guard, look_at_root, &q, &answer, NULL))
         return false;
     bool yes = *(const char *)answer.data;
     bytes_release(&answer);
     return yes;
+}
+
+bool tensorfile_is_record(const char *path)
+{
+    return answer_is_yes((struct question){path, NULL});
+}
+
+bool tensorfile_has(const char *path, const char *name)
+{
+    return answer_is_yes((struct question){path, name});
 }
