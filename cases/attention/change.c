@@ -35,7 +35,8 @@ static bool precision_applies(const struct attention *a, enum change change)
     }
 }
 
-bool attention_change(struct attention *a, enum change change)
+/* Which keys a row sees. */
+static bool mask_change(struct attention *a, enum change change)
 {
     switch (change) {
     case CHANGE_KEY_MORE:
@@ -58,12 +59,24 @@ bool attention_change(struct attention *a, enum change change)
         a->last = ATTENTION_OPEN;
         a->first = -ATTENTION_OPEN;
         return true;
-    case CHANGE_WINDOW_MORE:
-    case CHANGE_WINDOW_LESS:
+    default: /* CHANGE_WINDOW_MORE, CHANGE_WINDOW_LESS */
         if (!is_windowed(a))
             return false;
         a->first += change == CHANGE_WINDOW_MORE ? -1 : 1;
         return true;
+    }
+}
+
+bool attention_change(struct attention *a, enum change change)
+{
+    switch (change) {
+    case CHANGE_KEY_MORE:
+    case CHANGE_KEY_LESS:
+    case CHANGE_CORNER:
+    case CHANGE_KEYS_ALL:
+    case CHANGE_WINDOW_MORE:
+    case CHANGE_WINDOW_LESS:
+        return mask_change(a, change);
     case CHANGE_NO_CAP:
         return a->softcap != 0;
     case CHANGE_NO_BIAS:
