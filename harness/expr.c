@@ -8,27 +8,9 @@
 #include <string.h>
 
 #include "caseid.h"
-#include "exprnode.h"
+#include "exprfunction.h"
 
 enum { DEPTH_MAX = 64, NAMES_MAX = 64 };
-
-static const struct function {
-    const char *name;
-    enum expr_op op;
-    int arity;
-    bool whole, real;
-} functions[] = {
-#define WHOLE true, false
-#define REAL false, true
-#define BOTH true, true
-#define FUNCTION(id, name, arity, where, ulp, meaning) {name, EXPR_##id, arity, where},
-#include "expr.def"
-#undef FUNCTION
-#undef WHOLE
-#undef REAL
-#undef BOTH
-};
-enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 struct parser {
     const char *text, *at;
@@ -96,7 +78,7 @@ static enum err expect(struct parser *p, char c)
     return ERR_OK;
 }
 
-static enum err call_parse(struct parser *p, const struct function *f, int *ret_index)
+static enum err call_parse(struct parser *p, const struct expr_function *f, int *ret_index)
 {
     struct expr_node n = {.op = f->op};
     TRY(expect(p, '('));
@@ -113,7 +95,7 @@ static enum err call_parse(struct parser *p, const struct function *f, int *ret_
 
 static enum err word_unknown(struct parser *p, const char *word)
 {
-    const char *names[NAMES_MAX + FUNCTIONS];
+    const char *names[NAMES_MAX + EXPR_FUNCTIONS];
     const struct expr_names *known = p->names;
     int n = 0;
     for (int i = 0; i < known->n_value && n < NAMES_MAX; i++)
@@ -122,9 +104,9 @@ static enum err word_unknown(struct parser *p, const char *word)
     for (int i = 0; i < known->n_tensor && n < NAMES_MAX; i++)
         if (known->tensor[i][0])
             names[n++] = known->tensor[i];
-    for (int i = 0; i < FUNCTIONS; i++)
-        if (p->real ? functions[i].real : functions[i].whole)
-            names[n++] = functions[i].name;
+    for (int i = 0; i < EXPR_FUNCTIONS; i++)
+        if (p->real ? expr_functions[i].real : expr_functions[i].whole)
+            names[n++] = expr_functions[i].name;
     char all[240];
     nearest_list(word, names, n, all, sizeof all);
     return err_set(p->e, ERR_USAGE, "'%.100s': nothing here is called '%s' (character %d); %s",
@@ -260,13 +242,11 @@ static enum err run_parse(struct parser *p, enum expr_op op, int *ret_index)
 
 static enum err function_parse(struct parser *p, const char *word, int *ret_index)
 {
-    for (int i = 0; i < FUNCTIONS; i++)
-        if (!strcmp(functions[i].name, word) &&
-            (p->real ? functions[i].real : functions[i].whole)) {
-            p->at += strlen(word);
-            return call_parse(p, &functions[i], ret_index);
-        }
-    return word_unknown(p, word);
+    const struct expr_function *f = expr_function_find(word, p->real);
+    if (!f)
+        return word_unknown(p, word);
+    p->at += strlen(word);
+    return call_parse(p, f, ret_index);
 }
 
 static enum err word_parse(struct parser *p, int *ret_index)

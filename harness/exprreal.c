@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exprnode.h"
+#include "exprfunction.h"
 
 /* The value of a sum for the indices it was computed for last. */
 struct expr_memo {
@@ -26,23 +26,10 @@ struct machine {
  * functions in use. */
 static const long double own_unit = LDBL_EPSILON / 2, own_function = 2 * LDBL_EPSILON;
 
-static int documented_ulp(enum expr_op op)
-{
-    switch (op) {
-#define FUNCTION(id, name, arity, where, ulp, meaning)                                         \
-    case EXPR_##id:                                                                            \
-        return ulp;
-#include "expr.def"
-#undef FUNCTION
-    default:
-        return 0;
-    }
-}
-
 bool expr_uses_functions(const struct expr *x)
 {
     for (int i = 0; i < x->count; i++)
-        if (documented_ulp(x->node[i].op))
+        if (expr_function_ulp(x->node[i].op))
             return true;
     return false;
 }
@@ -178,7 +165,7 @@ static long double device_rounding(const struct expr_rules *r, enum expr_op op, 
                                    long double a)
 {
     bool exact = op == EXPR_NEGATE || op == EXPR_ABS || op == EXPR_MIN || op == EXPR_MAX;
-    int ulp = documented_ulp(op);
+    int ulp = expr_function_ulp(op);
     if (exact)
         return 0;
     if (r->approximate && (function_of(op) || op == EXPR_DIVIDE))
