@@ -22,7 +22,7 @@ const struct command commands[] = {
      OPTIONS_JUDGES | OPTIONS_COMPARES, cmd_compare},
     {"verify", "REC.h5 | CASE... [--on DEVICE]", "one side against the reference",
      OPTIONS_RUNS | OPTIONS_JUDGES, cmd_verify},
-    {"explain", "CASE [--on cuda,hip]",
+    {"explain", "CASE [--on cuda,hip] | A.h5 B.h5 [--case ID]",
      "which change on one side would make the two sides equal", OPTIONS_TRIES | OPTIONS_EXPLAINS,
      cmd_explain},
     {"minimize", "CASE [--on cuda,hip] [-o FILE.cu]",
