@@ -112,6 +112,17 @@ static bool take_code(struct caserun *r)
 /* --- on the device ---------------------------------------------------------------------------
  */
 
+/* What byte `at` around tensor i holds. A float read from there is the NaN that outputs start as,
+ * so that it cannot pass for a small number; in repeats on other memory it is another number. */
+static unsigned char guard_byte(const struct caserun *r, int i, size_t at)
+{
+    enum dtype d = r->tensor[i].dtype;
+    size_t bytes = (size_t)dtype_info(d)->bytes;
+    bool number = dtype_info(d)->kind == DTYPE_KIND_FLOAT && bytes > 1;
+    return number && r->guard == POISON_BYTE ? (unsigned char)(poison_bits(d) >> at % bytes * 8)
+                                             : r->guard;
+}
+
 static bool buffer_put(struct caserun *r, int i)
 {
     const struct backend *b = r->place->backend;
@@ -123,7 +134,8 @@ static bool buffer_put(struct caserun *r, int i)
     if (!image)
         return caserun_fail(r, RECORD_SKIPPED, "out of memory: %zu bytes for tensor %s", whole,
                         r->plan.tensor[i].name);
-    memset(image, r->guard, whole);
+    for (size_t k = 0; k < POISON_GUARD_BYTES; k++)
+        image[k] = image[whole - POISON_GUARD_BYTES + k] = (char)guard_byte(r, i, k);
     memcpy(image + POISON_GUARD_BYTES, r->tensor[i].data, p->size);
     enum backend_status s = b->alloc(r->place->device, whole, &p->base, &e);
     p->address = p->base + POISON_GUARD_BYTES;
@@ -217,11 +229,11 @@ static bool launch_all(struct caserun *r)
 /* --- after -----------------------------------------------------------------------------------
  */
 
-static int64_t guard_count(const struct caserun *r, const char *guard)
+static int64_t guard_count(const struct caserun *r, int i, const char *guard)
 {
     int64_t changed = 0;
-    for (int i = 0; i < POISON_GUARD_BYTES; i++)
-        changed += (unsigned char)guard[i] != r->guard;
+    for (size_t k = 0; k < POISON_GUARD_BYTES; k++)
+        changed += (unsigned char)guard[k] != guard_byte(r, i, k);
     return changed;
 }
 
@@ -269,7 +281,7 @@ static bool buffer_take(struct caserun *r, int i)
     bool good = s ? device_fail(r, s, r->plan.tensor[i].name, &e) : true;
     if (good) {
         char *now = image + POISON_GUARD_BYTES;
-        int64_t before = guard_count(r, image), after = guard_count(r, now + p->size);
+        int64_t before = guard_count(r, i, image), after = guard_count(r, i, now + p->size);
         if (r->plan.tensor[i].role == TENSOR_IN)
             good = input_check(r, i, now, before, after);
         else

@@ -80,15 +80,19 @@ bool caserun_unwritten(struct caserun *r, int64_t *ret_count)
 /* --- noise -----------------------------------------------------------------------------------
  */
 
-static const char order_variable[] = "GPUPARITY_SIM_ORDER";
+static const char order_variable[] = "GPUPARITY_SIM_ORDER", fill_variable[] = "GPUPARITY_SIM_FILL";
 
 /* A simulated device runs the k-th repeat in an order of its own; a real one in a stream of its
  * own, every other time with a second stream at work. The last of three or more is as the
- * first, on memory that held something else. */
+ * first, on memory that held something else: outputs, what lies around tensors, and on a
+ * simulated device shared memory and registers. */
 static enum noise_kind order_set(int k, int repeats, const char *own)
 {
     char text[16];
     bool memory = repeats > 2 && k == repeats - 1;
+    snprintf(text, sizeof text, "%d", POISON_OTHER_BYTE);
+    if (memory && !getenv(fill_variable))
+        setenv(fill_variable, text, 1);
     snprintf(text, sizeof text, "%d", k);
     if (!memory)
         setenv(order_variable, k == 1 ? "reverse" : text, 1);
@@ -146,14 +150,17 @@ static void way_set(struct caserun *r, int k, enum noise_kind kind)
 
 static bool repeat_into(struct caserun *r, struct noise *n, const char *own)
 {
-    for (int k = 1; k < r->place->repeats; k++) {
+    bool filled = getenv(fill_variable) != NULL, good = true;
+    for (int k = 1; k < r->place->repeats && good; k++) {
         enum noise_kind kind = order_set(k, r->place->repeats, own);
         way_set(r, k, kind);
-        if (!run_again(r, kind == NOISE_MEMORY))
-            return false;
-        noises_add(r, n, kind);
+        good = run_again(r, kind == NOISE_MEMORY);
+        if (good)
+            noises_add(r, n, kind);
     }
-    return true;
+    if (!filled)
+        unsetenv(fill_variable);
+    return good;
 }
 
 bool caserun_repeat(struct caserun *r)

@@ -91,6 +91,8 @@ void diagnose_codes(struct suspect *s);
 void diagnose_reordered(struct suspect *s);
 void diagnose_fresh_memory(struct suspect *s);
 void diagnose_dropped(struct suspect *s); /* zeros at random, by other random numbers */
+void diagnose_formula(struct suspect *s); /* case files: operands read elsewhere, terms lost */
+void diagnose_carry(struct suspect *s);   /* running sums: one constant from a place on */
 void diagnose_streams(struct suspect *s); /* two sides without a reference: random numbers */
 
 /* Of two right sides: results rounded at random. True if it made a claim. */
@@ -137,6 +139,9 @@ bool model_bits(const struct diagnose_input *in, struct picked *s, int model);
 
 /* Equal, or both NaN. */
 bool same_bits(enum dtype d, uint64_t x, uint64_t y);
+/* Did something come from an exact zero, in one of a hundred wrong elements or more? No factor does
+ * that. */
+bool suspect_from_zero(const struct suspect *s);
 
 /* The pair of right sides: which two ways of computing explain the elements that differ. */
 void diagnose_pair(const struct diagnose_input *in, struct finding_out *o);

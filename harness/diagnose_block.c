@@ -94,7 +94,7 @@ void diagnose_blocks(struct suspect *s)
 {
     int64_t row = s->t->rank ? s->t->dim[s->t->rank - 1] : 1;
     /* A wrong sum is one factor a row, too. A model has no factors to choose. */
-    if (s->n_bad < 8 || (suspect_fit(s) && s->variance > 0.95))
+    if (s->n_bad < 8 || suspect_from_zero(s) || (suspect_fit(s) && s->variance > 0.95))
         return;
     for (int64_t length = 8192; length >= 16; length /= 2)
         for (int rows = 0; rows < (row < s->count ? 2 : 1); rows++) {

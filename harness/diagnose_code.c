@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "poison.h"
+#include "ulp.h"
+
 /* Evidence in which values are there at all: codes that stand for other codes, right values in
  * another order, memory nobody wrote. */
 
@@ -141,19 +144,69 @@ void diagnose_reordered(struct suspect *s)
 /* --- memory as a simulated device has it at first --------------------------------------------
  */
 
+/* Registers and shared memory of a simulated device, and outputs of integers, before anyone writes
+ * them. */
+enum { FRESH_BYTE = 0xcd, FRESH_MOST = 64 };
+
+static uint64_t repeated(int byte, int bytes)
+{
+    return UINT64_C(0x0101010101010101) * (uint64_t)byte >> (64 - 8 * bytes);
+}
+
+/* Is the element the right one plus a few times what the memory held? */
+static bool has_added(const struct suspect *s, int64_t i, uint64_t held)
+{
+    enum dtype d = s->t->dtype;
+    double right = s->in->oracle->value[i], got = tensor_value(s->t, i);
+    int width = 8 * dtype_info(d)->bytes;
+    if (!isfinite(right) || !isfinite(got))
+        return false;
+    if (dtype_info(d)->kind == DTYPE_KIND_FLOAT) {
+        double times = (got - right) / dtype_value(d, held), whole = rint(times);
+        double room = (s->in->oracle->bound[i] + 8 * ulp_size(d, got)) / fabs(dtype_value(d, held));
+        return fabs(whole) >= 1 && fabs(whole) <= FRESH_MOST && fabs(times - whole) <= room &&
+               room < 1e-3;
+    }
+    uint64_t off = tensor_bits(s->t, i) - dtype_round(d, right), sum = 0;
+    for (int k = 1; k <= FRESH_MOST; k++) {
+        sum += held;
+        if (!((off ^ sum) << (64 - width)))
+            return true;
+    }
+    return false;
+}
+
+static bool claim_added(struct suspect *s, int byte)
+{
+    uint64_t held = repeated(byte, dtype_info(s->t->dtype)->bytes);
+    int64_t n = 0;
+    for (int64_t i = s->first; i <= s->last; i++)
+        n += s->bad[i] && has_added(s, i, held);
+    if (n < 2 || n * 10 < s->n_bad * 9)
+        return false;
+    claim_add(s->o, CAUSE_UNINITIALISED, s->side, (double)n / (double)s->n_bad,
+              "%lld of %lld wrong elements are the right one plus 0x%llx, once or several times, "
+              "which memory holds there before anyone writes it",
+              (long long)n, (long long)s->n_bad, (unsigned long long)held);
+    return true;
+}
+
 void diagnose_fresh_memory(struct suspect *s)
 {
     int bytes = dtype_info(s->t->dtype)->bytes;
-    uint64_t fresh = UINT64_C(0xcdcdcdcdcdcdcdcd) >> (64 - 8 * bytes);
+    uint64_t fresh = repeated(FRESH_BYTE, bytes);
     int64_t n = 0;
     if (bytes < 4)
         return;
     for (int64_t i = s->first; i <= s->last; i++)
         n += s->bad[i] && tensor_bits(s->t, i) == fresh;
+    bool number = dtype_info(s->t->dtype)->kind == DTYPE_KIND_FLOAT;
     if (n * 2 > s->n_bad)
         claim_add(
             s->o, CAUSE_UNINITIALISED, s->side, (double)n / (double)s->n_bad,
             "%lld of %lld wrong elements hold 0x%llx, which registers and shared memory of a "
             "simulated device hold before anyone writes them",
             (long long)n, (long long)s->n_bad, (unsigned long long)fresh);
+    else if (!claim_added(s, FRESH_BYTE) && !number)
+        claim_added(s, POISON_BYTE);
 }

@@ -213,6 +213,14 @@ static double factor_variance(const struct suspect *s, double factor)
     return total > 0 ? 1 - left / total : 0;
 }
 
+bool suspect_from_zero(const struct suspect *s)
+{
+    int64_t n = 0;
+    for (int64_t i = s->first; i <= s->last; i++)
+        n += s->bad[i] && s->in->oracle->value[i] == 0 && tensor_value(s->t, i) != 0;
+    return n * 100 > s->n_bad;
+}
+
 void diagnose_factor(struct suspect *s)
 {
     if (s->n_bad * 4 < s->count || s->count < 4)
@@ -231,7 +239,7 @@ void diagnose_factor(struct suspect *s)
         return;
     }
     /* A wrong sum is one factor a row, too. A model has no factor to choose for each line. */
-    if (s->t->rank != 2 || (suspect_fit(s) && s->variance > 0.95))
+    if (s->t->rank != 2 || suspect_from_zero(s) || (suspect_fit(s) && s->variance > 0.95))
         return;
     int64_t m = s->t->dim[0], n_column = s->t->dim[1];
     struct lines row = {"row", m, n_column, n_column, 1, 0, 0, 1, 1};

@@ -92,6 +92,7 @@ struct expr_env {
     int64_t index[EXPR_INDEX_MAX]; /* those of the result are set */
     int64_t range[EXPR_INDEX_MAX]; /* expr_ranges */
     struct expr_memo *memo;        /* owned: expr_env_init */
+    int64_t looks;                 /* counts nodes computed: what it has cost */
 };
 enum err expr_env_init(struct expr_env *v, const struct expr *x, struct errinfo *e);
 void expr_env_release(struct expr_env *v);

@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_EXPRNODE_H
 #define GPUPARITY_EXPRNODE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tensor.h"
@@ -29,6 +30,18 @@ enum expr_op {
 #undef FUNCTION
 };
 
+/* What a copy does otherwise (exprmutant.c). */
+enum expr_change {
+    EXPR_AS_WRITTEN,
+    EXPR_TRANSPOSED, /* operand: axes `axis` and the next in the other order in memory */
+    EXPR_MOVED,      /* operand: index of `axis` plus `by`, round the end */
+    EXPR_WRAPPED,    /* operand: index of `axis` modulo `by`; axis < 0: of the element */
+    EXPR_CONSTANT,   /* operand: `by` itself */
+    EXPR_ENDS,       /* sum: runs to `by`, which may lie beyond */
+    EXPR_BEGINS,     /* sum: begins at `by` */
+    EXPR_HALVED      /* sum: only terms whose index modulo 2 `by` is below `by` */
+};
+
 struct expr_node {
     enum expr_op op;
     int name;         /* VALUE; TENSOR and ELEMENT: which tensor */
@@ -39,11 +52,21 @@ struct expr_node {
     unsigned depends; /* bit s: the value changes with index s */
     int64_t whole;    /* NUMBER */
     long double real; /* NUMBER */
+    enum expr_change change;
+    int axis;
+    int64_t by;
 };
 
 struct expr_env;
 
 /* The element that a TENSOR or an ELEMENT stands for. */
 int64_t expr_place(const struct expr_env *v, const struct expr_node *n);
+
+/* Where the operand of a changed node is read: -1 outside the tensor. */
+int64_t expr_changed_place(const struct expr_node *n, const struct tensor *t, int64_t element,
+                           const int64_t *index);
+
+/* Does a changed sum have the term of index k? */
+bool expr_changed_term(const struct expr_node *n, int64_t k);
 
 #endif

@@ -233,7 +233,12 @@ int64_t expr_place(const struct expr_env *v, const struct expr_node *n)
 
 static struct expr_real tensor_element(const struct machine *m, const struct expr_node *n)
 {
-    return operand(m->r, tensor_value(m->v->tensor[n->name], expr_place(m->v, n)));
+    const struct tensor *t = m->v->tensor[n->name];
+    if (n->change == EXPR_CONSTANT)
+        return operand(m->r, (long double)n->by);
+    int64_t at = n->change ? expr_changed_place(n, t, m->v->element, m->v->index)
+                           : expr_place(m->v, n);
+    return operand(m->r, at < 0 || at >= t->count ? 0 : tensor_value(t, at));
 }
 
 static struct expr_real compute(const struct machine *m, int at);
@@ -287,7 +292,10 @@ static struct expr_real run_compute(const struct machine *m, const struct expr_n
     int64_t *k = &m->v->index[n->slot], range = m->v->range[n->slot];
     bool extreme = n->op == EXPR_LOWEST || n->op == EXPR_HIGHEST;
     struct run s = {.v.value = extreme ? NAN : 0};
-    for (*k = 0; *k < range; ++*k) {
+    int64_t end = n->change == EXPR_ENDS ? n->by : range;
+    for (*k = 0; *k < end; ++*k) {
+        if (n->change && !expr_changed_term(n, *k))
+            continue;
         struct expr_real t = compute(m, n->arg[0]);
         if (extreme)
             extreme_take(&s, &t, n->op == EXPR_HIGHEST);
@@ -320,6 +328,7 @@ static struct expr_real run_recall(const struct machine *m, int at)
 static struct expr_real compute(const struct machine *m, int at)
 {
     const struct expr_node *n = &m->x->node[at];
+    m->v->looks++;
     switch (n->op) {
     case EXPR_NUMBER:
         return operand(m->r, n->real);

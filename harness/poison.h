@@ -6,7 +6,7 @@
 
 #include "dtype.h"
 
-/* What outputs hold before a kernel runs, and the bytes around them. An element that still has
+/* What outputs hold before a kernel runs, and what lies around every tensor. An element that still has
  * this pattern was never written. Floating formats: a signalling NaN with a payload that no
  * arithmetic produces; others: 0xa5 bytes. */
 enum { POISON_GUARD_BYTES = 4096, POISON_BYTE = 0xa5 };

@@ -11,6 +11,7 @@
 /* Those of our simulators, and of the loader, that change numbers on either side. */
 static const char *const common_environment[] = {"GPUPARITY_SIM_FUSE", "GPUPARITY_SIM_APPROX",
                                                  "GPUPARITY_SIM_BUDGET", "GPUPARITY_SIM_ORDER",
+                                                 "GPUPARITY_SIM_FILL",
                                                  "LD_PRELOAD", NULL};
 
 /* PRETTY_NAME="Debian GNU/Linux 12 (bookworm)" */

@@ -6,10 +6,18 @@
 
 enum { TURN_SHUFFLED_MAX = 8 };
 
+static uint8_t fill_environment(void)
+{
+    const char *text = getenv("GPUPARITY_SIM_FILL");
+    char *end;
+    unsigned long fill = text ? strtoul(text, &end, 0) : SIM_FILL;
+    return text && (!*text || *end || fill > 255) ? SIM_FILL : (uint8_t)fill;
+}
+
 struct sim_order sim_order_environment(void)
 {
     const char *text = getenv("GPUPARITY_SIM_ORDER");
-    struct sim_order o = {SIM_ORDER_LINEAR, 0};
+    struct sim_order o = {SIM_ORDER_LINEAR, 0, fill_environment()};
     char *end;
     if (!text || !strcmp(text, "linear"))
         return o;
@@ -19,7 +27,7 @@ struct sim_order sim_order_environment(void)
     }
     unsigned long long seed = strtoull(text, &end, 10);
     if (*text >= '0' && *text <= '9' && !*end)
-        o = (struct sim_order){SIM_ORDER_SHUFFLED, seed};
+        o = (struct sim_order){SIM_ORDER_SHUFFLED, seed, o.fill};
     return o;
 }
 

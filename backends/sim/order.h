@@ -11,7 +11,10 @@
 struct sim_order {
     enum { SIM_ORDER_LINEAR, SIM_ORDER_REVERSE, SIM_ORDER_SHUFFLED } kind;
     uint64_t seed;
+    uint8_t fill; /* bytes that registers, shared and private memory hold at first: 0xcd, or
+                     GPUPARITY_SIM_FILL, a number up to 255 */
 };
+enum { SIM_FILL = 0xcd };
 
 struct sim_order sim_order_environment(void);
 

@@ -268,7 +268,7 @@ static int warps_run(struct block *b)
     }
 }
 
-static struct block *block_prepare(const struct launch_state *l, void *workspace,
+static struct block *block_prepare(const struct launch_state *l, void *workspace, uint8_t fill,
                                    bool *ret_first)
 {
     struct layout o = layout_of(l);
@@ -291,7 +291,7 @@ static struct block *block_prepare(const struct launch_state *l, void *workspace
         b->warp[k].index = k;
     }
     /* What an unwritten byte of shared or local memory holds must not depend on the thread. */
-    memset(b->shared, 0xcd, o.total - o.shared);
+    memset(b->shared, fill, o.total - o.shared);
     return b;
 }
 
@@ -300,7 +300,7 @@ int block_run(void *context, void *workspace, const uint32_t id[3],
 {
     const struct launch_state *l = context;
     bool first;
-    struct block *b = block_prepare(l, workspace, &first);
+    struct block *b = block_prepare(l, workspace, turn->order->fill, &first);
     fenv_t environment;
     memcpy(b->id, id, sizeof b->id);
     b->fault = f;

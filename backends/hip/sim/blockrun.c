@@ -11,7 +11,6 @@
 #include "watch.h"
 
 enum {
-    POISON = 0xcd,
     SLICE = 1 << 14, /* instructions a wave runs before its neighbours get a turn */
     DYNAMIC_STACK = 32768,
     SCRATCH_MAX = 1 << 20
@@ -31,6 +30,7 @@ struct workspace {
     struct watch_block watch;
     uint8_t *scratch; /* mapped on first use */
     size_t scratch_bytes;
+    uint8_t fill; /* sim_order.fill */
 };
 
 static size_t rounded(size_t n)
@@ -148,12 +148,12 @@ static uint32_t mode_of(uint32_t rsrc1)
 }
 
 /* v0: the thread's x, y, z in ten bits each. */
-static void vectors_start(struct wave *w, const struct block_launch *b)
+static void vectors_start(struct wave *w, const struct block_launch *b, uint8_t fill)
 {
     const uint32_t *size = b->request->block;
     const unsigned threads = threads_of(b),
                    rows = (RSRC1_VGPRS(b->request->kernel->descriptor.rsrc1) + 1) * 8;
-    memset(w->v, POISON, (rows < WAVE_VGPRS ? rows : WAVE_VGPRS) * sizeof(wave_row));
+    memset(w->v, fill, (rows < WAVE_VGPRS ? rows : WAVE_VGPRS) * sizeof(wave_row));
     uint32_t exec = 0;
     for (unsigned lane = 0; lane < WAVE_LANES; lane++) {
         const unsigned t = w->number * WAVE_LANES + lane;
@@ -184,7 +184,7 @@ static void wave_start(struct workspace *s, const struct block_launch *b, unsign
         w->scratch = s->scratch + private_size(&s->block) * n;
     wave_mode_set(w, mode_of(b->request->kernel->descriptor.rsrc1));
     const unsigned scalars = scalars_start(w, b, id);
-    vectors_start(w, b);
+    vectors_start(w, b, s->fill);
     if (s->block.watch) {
         uint8_t *known;
         w->taint = watch_taint(&s->watch, n, private_size(&s->block), &known);
@@ -206,7 +206,7 @@ static int block_start(struct workspace *s, const struct block_launch *b, const 
                               .id = {id[0], id[1], id[2]},
                               .trace = b->trace && sim_trace_block(b->trace, id) ? b->trace : NULL,
                               .fault = f};
-    memset(lds, POISON, s->block.lds_size);
+    memset(lds, s->fill, s->block.lds_size);
     if (scratch_map(s, s->block.scratch_size, waves_of(b), f))
         return 1;
     if (p->watch) {
@@ -295,6 +295,7 @@ int block_run(void *context, void *workspace, const uint32_t id[3],
     struct workspace *s = workspace;
     const unsigned waves = waves_of(b);
     struct round r;
+    s->fill = turn->order->fill;
     if (block_start(s, b, id, f))
         return 1;
     do {
