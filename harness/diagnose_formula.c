@@ -7,6 +7,7 @@
 
 #include "casefile.h"
 #include "exprmutant.h"
+#include "ulp.h"
 
 /* A case file's formula says how a result comes about, so it also says what a faulty kernel would
  * give: an operand read elsewhere, a sum that ends too early. The one that gives what nine in ten
@@ -47,7 +48,11 @@ static bool mutant_gives(const struct trial *t, const struct expr *x, struct exp
     double got = tensor_value(t->s->t, i);
     if (isnan(r.value) || isnan(got))
         return isnan(r.value) && isnan(got);
-    return fabs((double)(got - r.value)) <= 2 * t->s->in->oracle->bound[i];
+    /* The bound is of the right result's size; what is there may be larger. */
+    double room = 2 * t->s->in->oracle->bound[i];
+    if (dtype_info(t->s->t->dtype)->kind == DTYPE_KIND_FLOAT)
+        room += 2 * ulp_size(t->s->t->dtype, got);
+    return fabs((double)(got - r.value)) <= room;
 }
 
 /* The share of the sample that the mutant gives; 0 as soon as the first few do not fit. */

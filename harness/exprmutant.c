@@ -8,53 +8,6 @@
 
 #include "exprnode.h"
 
-/* --- how a changed node computes -------------------------------------------------------------
- */
-
-/* The place of an operand in each dimension. */
-static void coordinates(const struct expr_node *n, const struct tensor *t, int64_t element,
-                        const int64_t *index, int64_t *ret_at)
-{
-    if (n->op == EXPR_ELEMENT)
-        for (int a = 0; a < t->rank; a++)
-            ret_at[a] = index[n->slots[a]];
-    else
-        for (int a = t->rank - 1; a >= 0; a--) {
-            ret_at[a] = element % t->dim[a];
-            element /= t->dim[a];
-        }
-}
-
-int64_t expr_changed_place(const struct expr_node *n, const struct tensor *t, int64_t element,
-                           const int64_t *index)
-{
-    int64_t at[TENSOR_RANK_MAX] = {0}, dim[TENSOR_RANK_MAX], place = 0;
-    int a = n->axis;
-    coordinates(n, t, element, index, at);
-    memcpy(dim, t->dim, sizeof dim);
-    if (n->change == EXPR_MOVED)
-        at[a] = (at[a] + n->by + dim[a]) % dim[a];
-    if (n->change == EXPR_WRAPPED && a >= 0)
-        at[a] %= n->by;
-    if (n->change == EXPR_TRANSPOSED) {
-        int64_t x = at[a];
-        at[a] = at[a + 1];
-        at[a + 1] = x;
-        dim[a] = t->dim[a + 1];
-        dim[a + 1] = t->dim[a];
-    }
-    for (int d = 0; d < t->rank; d++)
-        place = place * dim[d] + at[d];
-    if (n->change == EXPR_WRAPPED && a < 0)
-        place %= n->by;
-    return place < 0 || place >= t->count ? -1 : place;
-}
-
-bool expr_changed_term(const struct expr_node *n, int64_t k)
-{
-    return n->change == EXPR_BEGINS ? k >= n->by : n->change == EXPR_HALVED ? k / n->by % 2 == 0 : true;
-}
-
 /* --- the list --------------------------------------------------------------------------------
  */
 

@@ -220,17 +220,6 @@ static struct expr_real operand(const struct expr_rules *r, long double value)
     return v;
 }
 
-int64_t expr_place(const struct expr_env *v, const struct expr_node *n)
-{
-    const struct tensor *t = v->tensor[n->name];
-    int64_t at = 0;
-    if (n->op == EXPR_TENSOR)
-        return t->count == 1 ? 0 : v->element;
-    for (int i = 0; i < n->n_slot; i++)
-        at = at * t->dim[i] + v->index[n->slots[i]];
-    return at;
-}
-
 static struct expr_real tensor_element(const struct machine *m, const struct expr_node *n)
 {
     const struct tensor *t = m->v->tensor[n->name];
@@ -370,33 +359,4 @@ void expr_env_release(struct expr_env *v)
 {
     free(v->memo);
     v->memo = NULL;
-}
-
-static enum err range_meet(const struct expr *x, const struct expr_node *n,
-                           const struct tensor *t, const char *name, int64_t *range,
-                           struct errinfo *e)
-{
-    for (int i = 0; i < n->n_slot; i++) {
-        int64_t *known = &range[n->slots[i]];
-        if (*known >= 0 && *known != t->dim[i])
-            return err_set(e, ERR_USAGE, "the index %s runs to %lld elsewhere, but dimension %d of "
-                           "%s is %lld", x->index[n->slots[i]], (long long)*known, i, name,
-                           (long long)t->dim[i]);
-        *known = t->dim[i];
-    }
-    return ERR_OK;
-}
-
-enum err expr_ranges(const struct expr *x, const struct tensor *const *tensor,
-                     const char *const *name, int64_t range[EXPR_INDEX_MAX], struct errinfo *e)
-{
-    for (int i = 0; i < x->count; i++)
-        if (x->node[i].op == EXPR_ELEMENT)
-            TRY(range_meet(x, &x->node[i], tensor[x->node[i].name], name[x->node[i].name], range,
-                           e));
-    for (int i = 0; i < x->n_index; i++)
-        if (range[i] < 0)
-            return err_set(e, ERR_USAGE, "how far does the index %s run? It stands in no tensor",
-                           x->index[i]);
-    return ERR_OK;
 }
