@@ -8,11 +8,11 @@ enum err gap_sample_init(struct gap_sample *s, enum dtype d, int64_t count, stru
 {
     int width = dtype_info(d)->bytes;
     bool whole = count <= GAP_SAMPLE_BYTES / width;
-    *s = (struct gap_sample){
-        .width = width,
-        .count = count,
-        .windows = whole ? 1 : GAP_SAMPLE_WINDOWS,
-        .window = whole ? count : GAP_SAMPLE_BYTES / GAP_SAMPLE_WINDOWS / width};
+    *s = (struct gap_sample){.width = width,
+                             .count = count,
+                             .windows = whole ? 1 : GAP_SAMPLE_WINDOWS,
+                             .window =
+                                 whole ? count : GAP_SAMPLE_BYTES / GAP_SAMPLE_WINDOWS / width};
     for (int side = 0; side < 2; side++)
         s->side[side] = malloc((size_t)(s->window * s->windows * width) + 1);
     if (s->side[0] && s->side[1])

@@ -17,7 +17,7 @@ struct gap_sample {
 };
 
 enum err gap_sample_init(struct gap_sample *s, enum dtype d, int64_t count,
-                         struct errinfo *e); /* ERR_NOMEM */
+                         struct errinfo *e);   /* ERR_NOMEM */
 void gap_sample_release(struct gap_sample *s); /* accepts a zeroed struct */
 
 /* Keeps what of a piece lies in windows; as for gap_add. */

@@ -5,10 +5,11 @@
 #include "plainseen.h"
 #include "tensor.h"
 
-/* What can be told of a difference between two tensors without a reference: where it is, and the
- * causes whose marks the rules of plainrule.h find. */
+/* What can be told of a difference between two tensors without a reference: where it is, and
+ * the causes whose marks the rules of plainrule.h find. */
 
-/* Both, and with `charts` the pictures, for two tensors in memory that have no reference. ERR_NOMEM.
+/* Both, and with `charts` the pictures, for two tensors in memory that have no reference.
+ * ERR_NOMEM.
  */
 enum err plainmark_tensors(const struct tensor *a, const struct tensor *b, bool charts,
                            struct finding_out *o, struct errinfo *e);

@@ -6,19 +6,19 @@
 
 /* The rules by which a cause is named without a reference. Each looks for one kind of evidence
  * and says true when it has claimed what most of the elements looked at have in common.
- * plainmark.c asks them in turn. Thresholds are choices: a rule wants nearly all elements, and so
- * many that chance is out of the question. Which side is right is never said: a claim's side is
- * the one that has the mark. */
+ * plainmark.c asks them in turn. Thresholds are choices: a rule wants nearly all elements, and
+ * so many that chance is out of the question. Which side is right is never said: a claim's side
+ * is the one that has the mark. */
 
 enum { RULE_FEW = 8, RULE_MANY = 16 };
 #define RULE_NEARLY 0.97
 
 /* values */
-bool plainrule_pattern(struct plainseen *s);  /* one side holds one bit pattern */
-bool plainrule_garbage(struct plainseen *s);  /* bits that are no numbers of this tensor */
-bool plainrule_flush(struct plainseen *s);    /* zeros against the smallest numbers */
-bool plainrule_classes(struct plainseen *s);  /* NaN, Inf, the sign of zeros */
-bool plainrule_zeros(struct plainseen *s);    /* one side is zero */
+bool plainrule_pattern(struct plainseen *s); /* one side holds one bit pattern */
+bool plainrule_garbage(struct plainseen *s); /* bits that are no numbers of this tensor */
+bool plainrule_flush(struct plainseen *s);   /* zeros against the smallest numbers */
+bool plainrule_classes(struct plainseen *s); /* NaN, Inf, the sign of zeros */
+bool plainrule_zeros(struct plainseen *s);   /* one side is zero */
 bool plainrule_negated(struct plainseen *s);
 
 /* roundings */
@@ -45,6 +45,6 @@ bool plainrule_place(struct plainseen *s);    /* boxes, rows, columns, lanes, ta
 bool plainrule_dropout(struct plainseen *s); /* zeros of the same rate elsewhere */
 bool plainrule_random(struct plainseen *s);  /* the same distribution, unrelated */
 bool plainrule_scattered(struct plainseen *s);
-bool plainrule_noise(struct plainseen *s);   /* differences of rounding size, or of inputs' */
+bool plainrule_noise(struct plainseen *s); /* differences of rounding size, or of inputs' */
 
 #endif

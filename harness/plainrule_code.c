@@ -107,9 +107,11 @@ static void name_map(const struct map *m, char *text, size_t size)
 {
     snprintf(text, size, "another table of codes");
     if (is_map(m, f_nibbles, 0))
-        snprintf(text, size, "the two halves of each byte change places: the order of 4-bit codes");
+        snprintf(text, size,
+                 "the two halves of each byte change places: the order of 4-bit codes");
     else if (is_map(m, f_flip, 128))
-        snprintf(text, size, "the top bit is turned: signed codes read as unsigned, an offset of 128");
+        snprintf(text, size,
+                 "the top bit is turned: signed codes read as unsigned, an offset of 128");
     else if (is_map(m, f_flip, 255))
         snprintf(text, size, "all bits are turned");
     else if (is_map(m, f_sign, 0))
@@ -122,13 +124,14 @@ static void name_map(const struct map *m, char *text, size_t size)
 static bool claim_map(struct plainseen *s, const struct map *m, const char *what)
 {
     char name[96], words[96];
-    if (m->kinds < 4 || 2 * m->moved < m->kinds || (s->is_float && !m->one_to_one) || m->fit < RULE_NEARLY * (double)m->of)
+    if (m->kinds < 4 || 2 * m->moved < m->kinds || (s->is_float && !m->one_to_one) ||
+        m->fit < RULE_NEARLY * (double)m->of)
         return false;
     name_map(m, name, sizeof name);
     claim_add(s->o, CAUSE_CODEBOOK, '=', (double)m->fit / (double)m->of,
               "each of %d %s of A always becomes the same one of B (%.4g %% of them; %s): %s%s",
-              m->kinds, what, 100 * (double)m->fit / (double)m->of, plainseen_words(s, words), name,
-              m->one_to_one ? "" : "; several become one");
+              m->kinds, what, 100 * (double)m->fit / (double)m->of, plainseen_words(s, words),
+              name, m->one_to_one ? "" : "; several become one");
     return true;
 }
 
@@ -147,7 +150,8 @@ bool plainrule_codes(struct plainseen *s)
     bool found = false;
     for (int a = 16; a < CODES; a++)
         nibble.to[a] = -1;
-    if (!s->is_float && nibble.fit >= RULE_NEARLY * (double)nibble.of && 2 * nibble.moved >= nibble.kinds)
+    if (!s->is_float && nibble.fit >= RULE_NEARLY * (double)nibble.of &&
+        2 * nibble.moved >= nibble.kinds)
         found = claim_map(s, &nibble, "4-bit codes");
     else if (looked >= 8 * byte.kinds || is_map(&byte, f_nibbles, 0))
         found = claim_map(s, &byte, "codes");
@@ -158,8 +162,8 @@ bool plainrule_codes(struct plainseen *s)
 /* --- bits of one format read as another --- */
 
 static const enum dtype readings[][2] = {
-    {DTYPE_BF16, DTYPE_F16}, {DTYPE_F16, DTYPE_BF16},     {DTYPE_E4M3, DTYPE_E5M2},
-    {DTYPE_E5M2, DTYPE_E4M3}, {DTYPE_E4M3, DTYPE_E4M3FNUZ}, {DTYPE_E4M3FNUZ, DTYPE_E4M3},
+    {DTYPE_BF16, DTYPE_F16},      {DTYPE_F16, DTYPE_BF16},      {DTYPE_E4M3, DTYPE_E5M2},
+    {DTYPE_E5M2, DTYPE_E4M3},     {DTYPE_E4M3, DTYPE_E4M3FNUZ}, {DTYPE_E4M3FNUZ, DTYPE_E4M3},
     {DTYPE_E5M2, DTYPE_E5M2FNUZ}, {DTYPE_E5M2FNUZ, DTYPE_E5M2}};
 
 static int64_t count_reading(const struct plainseen *s, enum dtype of, enum dtype as)
@@ -188,10 +192,11 @@ bool plainrule_format(struct plainseen *s)
         int64_t n = count_reading(s, readings[i][0], readings[i][1]);
         if (plainseen_share(s, n) < 0.9)
             continue;
-        claim_add(s->o, CAUSE_CODEBOOK, '=', plainseen_share(s, n),
-                  "A's values are %s numbers, and B's are the same bits read as %s, in %.4g %% of %s",
-                  dtype_info(readings[i][0])->name, dtype_info(readings[i][1])->name,
-                  100 * plainseen_share(s, n), plainseen_words(s, words));
+        claim_add(
+            s->o, CAUSE_CODEBOOK, '=', plainseen_share(s, n),
+            "A's values are %s numbers, and B's are the same bits read as %s, in %.4g %% of %s",
+            dtype_info(readings[i][0])->name, dtype_info(readings[i][1])->name,
+            100 * plainseen_share(s, n), plainseen_words(s, words));
         return true;
     }
     return false;
@@ -207,13 +212,14 @@ static int by_first(const void *a, const void *b)
                                       : 0;
 }
 
-/* Tables of numbers leave few values that come again and again. Differences of rounding size are
- * a function's. */
+/* Tables of numbers leave few values that come again and again. Differences of rounding size
+ * are a function's. */
 bool plainrule_values(struct plainseen *s)
 {
     char words[96];
     int64_t kinds = 0, repeated = 0, same = 0, far = 0;
-    struct plainseen_element *x = s->n >= 64 && 2 * s->differing > s->count ? malloc((size_t)s->n * sizeof *x) : NULL;
+    struct plainseen_element *x =
+        s->n >= 64 && 2 * s->differing > s->count ? malloc((size_t)s->n * sizeof *x) : NULL;
     if (!x)
         return false;
     memcpy(x, s->x, (size_t)s->n * sizeof *x);
@@ -226,10 +232,12 @@ bool plainrule_values(struct plainseen *s)
         far += fabs(x[i].value[1] - x[i].value[0]) > 0x1p-5 * fabs(x[i].value[0]);
     }
     free(x);
-    if (kinds < 4 || 4 * kinds > s->n || same < RULE_NEARLY * (double)repeated || 2 * far < s->n)
+    if (kinds < 4 || 4 * kinds > s->n || same < RULE_NEARLY * (double)repeated ||
+        2 * far < s->n)
         return false;
     claim_add(s->o, CAUSE_CODEBOOK, '=', (double)same / (double)repeated,
-              "A has only %" PRId64 " values in %s, and each becomes the same value of B (%.4g %% "
+              "A has only %" PRId64
+              " values in %s, and each becomes the same value of B (%.4g %% "
               "of those that come again): codes read with another table",
               kinds, plainseen_words(s, words), 100 * (double)same / (double)repeated);
     return true;

@@ -69,7 +69,8 @@ static struct fit fit_groups(const struct group *g, int64_t groups, bool offset)
 
 /* Does B = q a + c, but for the rounding of both sides, and is the difference of that sign? The
  * sign is what noise of a step or two does not have. */
-static bool fits(const struct plainseen *s, const struct plainseen_element *x, double q, double c)
+static bool fits(const struct plainseen *s, const struct plainseen_element *x, double q,
+                 double c)
 {
     double a = x->value[0], b = x->value[1], gap = b - a, model = (q - 1) * a + c;
     double room = s->is_float ? 3 * dtype_unit(s->d) * fmax(fabs(a), fabs(b)) : 1.01;
@@ -92,7 +93,8 @@ static bool is_narrow(const struct plainseen *s)
 /* What a number may be: a power of two, or made of the tensor's dimensions. */
 static void name_factor(const struct plainseen *s, double q, char *text, size_t size)
 {
-    double close = s->is_float ? fmax(16 * dtype_unit(s->d), 1e-6) : 1e-3, m = fabs(log2(fabs(q)));
+    double close = s->is_float ? fmax(16 * dtype_unit(s->d), 1e-6) : 1e-3,
+           m = fabs(log2(fabs(q)));
     *text = 0;
     if (fabs(m - rint(m)) < close && rint(m) > 0)
         snprintf(text, size, ", 2^%d", (int)rint(log2(fabs(q))));
@@ -128,8 +130,7 @@ static bool factor_of_all(struct plainseen *s, const struct group *g)
     char words[96], known[80];
     struct fit f = fit_groups(g, 1, false);
     double q = f.one;
-    if (f.n < RULE_FEW || 1 - f.left < (is_narrow(s) ? 0.75 : EXPLAINED) ||
-        !telling(s, q))
+    if (f.n < RULE_FEW || 1 - f.left < (is_narrow(s) ? 0.75 : EXPLAINED) || !telling(s, q))
         return false;
     int64_t fitting = count_fitting(s, q, 0);
     if (plainseen_share(s, fitting) < (is_narrow(s) ? 0.9 : 0.8))
@@ -150,7 +151,8 @@ struct grouping {
     char words[64];
 };
 
-/* Axes, coarse groups first, then leading axes together (rows), then blocks, large ones first. */
+/* Axes, coarse groups first, then leading axes together (rows), then blocks, large ones first.
+ */
 static int groupings(const struct plainseen *s, struct grouping list[2 * TENSOR_RANK_MAX + 12])
 {
     int n = 0;
@@ -160,7 +162,8 @@ static int groupings(const struct plainseen *s, struct grouping list[2 * TENSOR_
             snprintf(list[n++].words, 64, "each index of dimension %d", i);
         }
     for (int i = 1; i < s->rank - 1; i++) {
-        list[n] = (struct grouping){s->stride[i], s->count / s->stride[i], i == s->rank - 2, ""};
+        list[n] =
+            (struct grouping){s->stride[i], s->count / s->stride[i], i == s->rank - 2, ""};
         snprintf(list[n++].words, 64, "each %" PRId64 " elements (dimensions 0..%d)",
                  s->stride[i], i);
     }
@@ -172,8 +175,8 @@ static int groupings(const struct plainseen *s, struct grouping list[2 * TENSOR_
     return n;
 }
 
-static struct fit fit_by(const struct plainseen *s, const struct grouping *how,
-                         struct group *g, bool offset)
+static struct fit fit_by(const struct plainseen *s, const struct grouping *how, struct group *g,
+                         bool offset)
 {
     if (how->dim > GROUPS_MAX && how->dim > s->n)
         return (struct fit){.left = 1};
@@ -226,10 +229,11 @@ static bool by_group(struct plainseen *s, struct group *g, bool offset)
         if (fitting < 0.8)
             continue;
         if (!offset && list[i].row && f.low < 1 && f.high > 1 && f.high - f.low < 0x1p-5) {
-            claim_add(s->o, CAUSE_ACCUMULATE, '=', fitting,
-                      "one factor near 1 for %s, from %.6g to %.6g, explains %.4g %% of %s: what "
-                      "they have in common, a sum or a norm, is less precise on one side",
-                      list[i].words, f.low, f.high, 100 * fitting, plainseen_words(s, words));
+            claim_add(
+                s->o, CAUSE_ACCUMULATE, '=', fitting,
+                "one factor near 1 for %s, from %.6g to %.6g, explains %.4g %% of %s: what "
+                "they have in common, a sum or a norm, is less precise on one side",
+                list[i].words, f.low, f.high, 100 * fitting, plainseen_words(s, words));
             return true;
         }
         claim_add(s->o, CAUSE_SCALE, '=', fitting,
@@ -267,7 +271,7 @@ bool plainrule_factor(struct plainseen *s)
 {
     struct group all;
     group_all(s, &all);
-    if (all.n < s->n * 9 / 10 || few_counts(s))
+    if (all.n < s->n * 9 / 10 || few_counts(s) || plainseen_kinds(s, 0) < 3)
         return false;
     if (factor_of_all(s, &all))
         return true;
@@ -283,7 +287,7 @@ bool plainrule_offset(struct plainseen *s)
     struct group all;
     group_all(s, &all);
     struct fit f = fit_groups(&all, 1, true);
-    if (f.n < RULE_FEW || all.n < s->n * 9 / 10 || few_counts(s))
+    if (f.n < RULE_FEW || all.n < s->n * 9 / 10 || few_counts(s) || plainseen_kinds(s, 0) < 3)
         return false;
     int64_t fitting = count_fitting(s, 1, f.one);
     if (1 - f.left >= EXPLAINED && plainseen_share(s, fitting) >= 0.8) {
@@ -317,7 +321,8 @@ bool plainrule_ratios(struct plainseen *s)
     double close = s->is_float ? 8 * dtype_unit(s->d) : 1e-6;
     for (int64_t i = 0; i < s->n; i++) {
         const double *v = s->x[i].value;
-        if (plainseen_numbers(s, &s->x[i]) && v[0] != 0 && fabs(v[1] / v[0] - 1) > fmax(1e-3, 2 * close))
+        if (plainseen_numbers(s, &s->x[i]) && v[0] != 0 &&
+            fabs(v[1] / v[0] - 1) > fmax(1e-3, 2 * close))
             q[n++] = v[1] / v[0];
     }
     qsort(q, (size_t)n, sizeof *q, by_size);
@@ -333,7 +338,8 @@ bool plainrule_ratios(struct plainseen *s)
     if (kinds < 2 || kinds > RATIOS_MAX || in_kinds < 0.9 * (double)n || n < 0.5 * (double)s->n)
         return false;
     claim_add(s->o, CAUSE_CODEBOOK, '=', (double)in_kinds / (double)n,
-              "B / A takes only %" PRId64 " values in %.4g %% of %s, and they are not one for each "
+              "B / A takes only %" PRId64
+              " values in %.4g %% of %s, and they are not one for each "
               "row or block: codes read with another table",
               kinds, 100 * (double)in_kinds / (double)n, plainseen_words(s, words));
     return true;

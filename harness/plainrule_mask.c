@@ -48,10 +48,10 @@ static bool diagonals_make(const struct plainseen *s, int off, struct diagonals 
     return g->differ;
 }
 
-/* First and last diagonal that differ nearly whole, when all between them do and none beyond has
- * anything; the few that have one element or two may be as they like. */
-static bool diagonals_band(const struct plainseen *s, const struct diagonals *g, int64_t *ret_low,
-                           int64_t *ret_high)
+/* First and last diagonal that differ nearly whole, when all between them do and none beyond
+ * has anything; the few that have one element or two may be as they like. */
+static bool diagonals_band(const struct plainseen *s, const struct diagonals *g,
+                           int64_t *ret_low, int64_t *ret_high)
 {
     double rate = (double)s->n / ((double)s->differing - (double)s->n_small) *
                   (double)(s->count / g->rows / g->columns);
@@ -73,7 +73,8 @@ static bool diagonals_band(const struct plainseen *s, const struct diagonals *g,
     return 10 * volume <= 9 * g->rows * g->columns;
 }
 
-static const char *band_words(const struct diagonals *g, int64_t low, int64_t high, char text[120])
+static const char *band_words(const struct diagonals *g, int64_t low, int64_t high,
+                              char text[120])
 {
     bool to_left = low <= 3 - g->rows, to_right = high >= g->columns - 3;
     if (low == high)
@@ -106,18 +107,19 @@ static bool diagonal(struct plainseen *s)
     free(g.differ);
     if (!found)
         return false;
-    claim_add(s->o, CAUSE_MASK, '=', 1,
-              "all %s lie %s of the last two dimensions; masked (zero or -Inf) on A only %" PRId64
-              ", on B only %" PRId64,
-              plainseen_words(s, words), band_words(&g, low, high, band), count_off(s, 0),
-              count_off(s, 1));
+    claim_add(
+        s->o, CAUSE_MASK, '=', 1,
+        "all %s lie %s of the last two dimensions; masked (zero or -Inf) on A only %" PRId64
+        ", on B only %" PRId64,
+        plainseen_words(s, words), band_words(&g, low, high, band), count_off(s, 0),
+        count_off(s, 1));
     return true;
 }
 
 /* --- other terms --- */
 
-/* Some elements are off on one side only, all in the same indices of an axis, and most others of
- * their rows differ too: another set of terms took part in sums over that axis. */
+/* Some elements are off on one side only, all in the same indices of an axis, and most others
+ * of their rows differ too: another set of terms took part in sums over that axis. */
 static bool other_terms(struct plainseen *s)
 {
     char words[96];
@@ -141,11 +143,12 @@ static bool other_terms(struct plainseen *s)
         }
         if (10 * off < 9 * in || 2 * (high - low + 1) > s->dim[axis])
             continue;
-        claim_add(s->o, CAUSE_MASK, "AB"[side], 1,
-                  "%c is zero or -Inf in %" PRId64 " of %s, all at %" PRId64 "..%" PRId64
-                  " of the last dimension, where %c has numbers; the rest of the rows differs too: "
-                  "another set of terms",
-                  "AB"[side], off, plainseen_words(s, words), low, high, "BA"[side]);
+        claim_add(
+            s->o, CAUSE_MASK, "AB"[side], 1,
+            "%c is zero or -Inf in %" PRId64 " of %s, all at %" PRId64 "..%" PRId64
+            " of the last dimension, where %c has numbers; the rest of the rows differs too: "
+            "another set of terms",
+            "AB"[side], off, plainseen_words(s, words), low, high, "BA"[side]);
         return true;
     }
     return false;
@@ -159,7 +162,8 @@ static bool other_diagonals(struct plainseen *s)
     int64_t low, high;
     for (int side = 0; side < 2 && s->rank > 1; side++) {
         int64_t off = count_off(s, side);
-        if (off < RULE_MANY || count_off(s, !side) || off == s->n || !diagonals_make(s, side, &g))
+        if (off < RULE_MANY || count_off(s, !side) || off == s->n ||
+            !diagonals_make(s, side, &g))
             continue;
         bool found = diagonals_band(s, &g, &low, &high);
         free(g.differ);

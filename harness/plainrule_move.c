@@ -8,9 +8,9 @@
 #include "plainrule.h"
 #include "tensor.h"
 
-/* Values that stand elsewhere on the other side. A way of moving says where in A the value of an
- * element of B comes from; it is believed when nearly all elements agree, and agree far more often
- * than with a place that has nothing to do with it. */
+/* Values that stand elsewhere on the other side. A way of moving says where in A the value of
+ * an element of B comes from; it is believed when nearly all elements agree, and agree far more
+ * often than with a place that has nothing to do with it. */
 
 struct way {
     int64_t (*from)(const struct plainseen *s, const struct way *w, int64_t index);
@@ -36,8 +36,8 @@ static bool likely(const struct plainseen *s, const struct way *w, int to)
     return 2 * fit > of;
 }
 
-/* The share of elements that side `to` has from the other side by this way; 0 when too few of the
- * places were looked at. */
+/* The share of elements that side `to` has from the other side by this way; 0 when too few of
+ * the places were looked at. */
 static double believed(const struct plainseen *s, const struct way *w, int to)
 {
     const struct gap_sample *m = s->sample;
@@ -53,7 +53,8 @@ static double believed(const struct plainseen *s, const struct way *w, int to)
         of++;
         fit += plainseen_bits(s, !to, slot) == bits;
         chance[0] += s->x[(i * 7919 + 13) % s->n].bits[!to] == bits;
-        chance[1] += gap_sample_bits(m, !to, (i * 7919 + 13) % (m->window * m->windows)) == bits;
+        chance[1] +=
+            gap_sample_bits(m, !to, (i * 7919 + 13) % (m->window * m->windows)) == bits;
     }
     if (of < RULE_FEW || 2 * of < s->n ||
         fit < 4 * (chance[0] > chance[1] ? chance[0] : chance[1]) + RULE_FEW)
@@ -117,8 +118,8 @@ static bool pairs(struct plainseen *s)
         snprintf(how, sizeof how,
                  by == 1 ? "neighbours change places: the order of two 4-bit codes or 16-bit "
                            "numbers in a word"
-                         : "elements %" PRId64 " apart change places (index exclusive-or %" PRId64
-                           ")",
+                         : "elements %" PRId64
+                           " apart change places (index exclusive-or %" PRId64 ")",
                  by, by);
         return claim_moved(s, by == 1 ? CAUSE_CODEBOOK : CAUSE_MASK, share, how);
     }
@@ -243,8 +244,8 @@ static bool is_power(int64_t x, int least)
     return x >= 1LL << least && !(x & (x - 1));
 }
 
-/* Limits of 15, 16, 31 and 32 bits are bugs by themselves; other powers of two also divide tensors
- * in halves and quarters, which is no index that overflows. */
+/* Limits of 15, 16, 31 and 32 bits are bugs by themselves; other powers of two also divide
+ * tensors in halves and quarters, which is no index that overflows. */
 static bool is_limit(const struct plainseen *s, int64_t at, int64_t of, int least)
 {
     bool bits = at == 1LL << 15 || at == 1LL << 16 || at == 1LL << 31 || at == 1LL << 32;
@@ -284,8 +285,9 @@ bool plainrule_overflow(struct plainseen *s)
     for (int to = 1; to >= 0 && share < RULE_NEARLY; to--) {
         share = believed(s, &w, to);
         if (share >= RULE_NEARLY)
-            snprintf(more, sizeof more, "; %c holds there what %c has from index 0 on: it wrapped",
-                     "AB"[to], "BA"[to]);
+            snprintf(more, sizeof more,
+                     "; %c holds there what %c has from index 0 on: it wrapped", "AB"[to],
+                     "BA"[to]);
     }
     claim_add(s->o, CAUSE_OVERFLOW, '=', 1,
               "the first %sdiffering %s is number 2^%d, and %" PRId64 " of the %" PRId64

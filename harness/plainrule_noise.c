@@ -9,8 +9,8 @@
 
 /* --- random streams --- */
 
-/* Zeros of the same rate, independent of each other, and where both sides have something it is the
- * same: another mask of the same kind. */
+/* Zeros of the same rate, independent of each other, and where both sides have something it is
+ * the same: another mask of the same kind. */
 bool plainrule_dropout(struct plainseen *s)
 {
     const struct gap_sample *m = s->sample;
@@ -29,10 +29,11 @@ bool plainrule_dropout(struct plainseen *s)
     if (n < 64 || p < 0.01 || p > 0.99 || fabs(p - q) > 5 * sqrt(2 * p * (1 - p) / (double)n) ||
         fabs(joint - p * q) > spread || same < 0.95 * (double)neither)
         return false;
-    claim_add(s->o, CAUSE_RNG, '=', 1,
-              "%.4g %% of A's elements and %.4g %% of B's are zero, %.4g %% are on both (%.4g %% if "
-              "by chance), and the others are equal: another random mask of the same rate",
-              100 * p, 100 * q, 100 * joint, 100 * p * q);
+    claim_add(
+        s->o, CAUSE_RNG, '=', 1,
+        "%.4g %% of A's elements and %.4g %% of B's are zero, %.4g %% are on both (%.4g %% if "
+        "by chance), and the others are equal: another random mask of the same rate",
+        100 * p, 100 * q, 100 * joint, 100 * p * q);
     return true;
 }
 
@@ -102,16 +103,16 @@ bool plainrule_random(struct plainseen *s)
     double rate = (double)(s->differing - s->n_small) / (double)(s->count - first);
     if (s->n < 64 || rate < 0.8 || !relate(s, &r) || r.n < 0.9 * (double)s->n)
         return false;
-    if (r.ks > 2.3 * sqrt(2 / (double)r.n) ||
-        !(fabs(r.correlation) < 5 / sqrt((double)r.n)))
+    if (r.ks > 2.3 * sqrt(2 / (double)r.n) || !(fabs(r.correlation) < 5 / sqrt((double)r.n)))
         return false;
     if (first > 0)
         snprintf(from, sizeof from, ", from index %" PRId64 " on and nothing before it", first);
-    claim_add(s->o, CAUSE_RNG, '=', plainseen_share(s, r.n),
-              "%s%s have the same distribution on both sides (Kolmogorov-Smirnov %.2g) and nothing "
-              "to do with each other (correlation %.2g): another stream of random numbers, or "
-              "other inputs",
-              plainseen_words(s, words), from, r.ks, r.correlation);
+    claim_add(
+        s->o, CAUSE_RNG, '=', plainseen_share(s, r.n),
+        "%s%s have the same distribution on both sides (Kolmogorov-Smirnov %.2g) and nothing "
+        "to do with each other (correlation %.2g): another stream of random numbers, or "
+        "other inputs",
+        plainseen_words(s, words), from, r.ks, r.correlation);
     return true;
 }
 
@@ -131,12 +132,13 @@ bool plainrule_scattered(struct plainseen *s)
     if (3 * small > s->n)
         return false;
     char side = lower[0] == s->n ? 'A' : lower[1] == s->n ? 'B' : '=';
-    claim_add(s->o, CAUSE_RACE, side, 1,
-              "%s, %.2g %% of the tensor, are scattered over it and far off%s%s: lost updates, a "
-              "race or a fault of memory; dumping each side twice tells whether they stay",
-              plainseen_words(s, words), 100 * (double)far / (double)s->count,
-              side == '=' ? "" : ", always lower on one side",
-              s->n_small ? ", the rest is rounding" : ", all else is equal to the bit");
+    claim_add(
+        s->o, CAUSE_RACE, side, 1,
+        "%s, %.2g %% of the tensor, are scattered over it and far off%s%s: lost updates, a "
+        "race or a fault of memory; dumping each side twice tells whether they stay",
+        plainseen_words(s, words), 100 * (double)far / (double)s->count,
+        side == '=' ? "" : ", always lower on one side",
+        s->n_small ? ", the rest is rounding" : ", all else is equal to the bit");
     return true;
 }
 
@@ -144,9 +146,10 @@ bool plainrule_scattered(struct plainseen *s)
 
 struct noise {
     int64_t n, up, one;
-    double units;  /* root mean square of |b - a| in units of the format at the tensor's size */
-    double top;    /* the same of the half with the largest values, relative to each */
-    double slope;  /* how the relative error grows with 1 / magnitude: -1 constant error, 0 flat */
+    double units; /* root mean square of |b - a| in units of the format at the tensor's size */
+    double top;   /* the same of the half with the largest values, relative to each */
+    double
+        slope; /* how the relative error grows with 1 / magnitude: -1 constant error, 0 flat */
     double binades;
     double worst_ulp;
 };
@@ -187,28 +190,31 @@ static double bias(const struct noise *m)
     return m->n ? ((double)m->up / (double)m->n - 0.5) * 2 : 0;
 }
 
-/* Of rounding size: what another order, fused multiply-adds or another library's function give. */
+/* Of rounding size: what another order, fused multiply-adds or another library's function give.
+ */
 static void claim_rounding(struct plainseen *s, const struct noise *m)
 {
     char words[96];
     plainseen_words(s, words);
     bool flat = m->slope > -0.25 && m->binades >= 6 && m->worst_ulp <= 16 && m->n >= RULE_MANY;
     if (flat)
-        claim_add(s->o, CAUSE_APPROXIMATE, '=', 0.5,
-                  "%s are a few steps of the format apart (at most %.3g) over %.0f powers of two, "
-                  "not more where numbers are small: each element by itself was rounded or "
-                  "approximated in another way (a function, a division, a contraction)",
-                  words, m->worst_ulp, m->binades);
+        claim_add(
+            s->o, CAUSE_APPROXIMATE, '=', 0.5,
+            "%s are a few steps of the format apart (at most %.3g) over %.0f powers of two, "
+            "not more where numbers are small: each element by itself was rounded or "
+            "approximated in another way (a function, a division, a contraction)",
+            words, m->worst_ulp, m->binades);
     else
-        claim_add(s->o, CAUSE_ORDER, '=', 0.5,
-                  "%s are apart by %.3g units of the format (root mean square, at the tensor's "
-                  "size), %.0f %% of them upwards: rounding size, which another order of summation "
-                  "or contraction gives; which of them cannot be told without a reference",
-                  words, m->units, 100 * (double)m->up / (double)(m->n ? m->n : 1));
+        claim_add(
+            s->o, CAUSE_ORDER, '=', 0.5,
+            "%s are apart by %.3g units of the format (root mean square, at the tensor's "
+            "size), %.0f %% of them upwards: rounding size, which another order of summation "
+            "or contraction gives; which of them cannot be told without a reference",
+            words, m->units, 100 * (double)m->up / (double)(m->n ? m->n : 1));
 }
 
-/* A single rounding to a narrower format is off by up to half a step of it, and among many elements
- * some are nearly that far off. */
+/* A single rounding to a narrower format is off by up to half a step of it, and among many
+ * elements some are nearly that far off. */
 static const char *rounded_once(const struct plainseen *s, const struct noise *m)
 {
     static const struct {
@@ -231,24 +237,28 @@ static void claim_inputs(struct plainseen *s, const struct noise *m)
     double relative = log2(m->units * 2 * dtype_unit(s->d));
     plainseen_words(s, words);
     if (rounded_once(s, m))
-        claim_add(s->o, CAUSE_DOWNCAST, '=', 0.5,
-                  "%s are apart by up to 2^-%.2f of each number, half a step of %s: an input was "
-                  "rounded to it on one side",
-                  words, -log2(m->worst_ulp * 2 * dtype_unit(s->d)), rounded_once(s, m));
+        claim_add(
+            s->o, CAUSE_DOWNCAST, '=', 0.5,
+            "%s are apart by up to 2^-%.2f of each number, half a step of %s: an input was "
+            "rounded to it on one side",
+            words, -log2(m->worst_ulp * 2 * dtype_unit(s->d)), rounded_once(s, m));
     else if (m->slope > -0.25 && m->binades >= 6)
-        claim_add(s->o, CAUSE_APPROXIMATE, '=', 0.5,
-                  "%s are apart by 2^%.1f of each number, as much for small as for large ones: a "
-                  "function approximated to so many bits",
-                  words, log2(m->top * 2 * dtype_unit(s->d)));
+        claim_add(
+            s->o, CAUSE_APPROXIMATE, '=', 0.5,
+            "%s are apart by 2^%.1f of each number, as much for small as for large ones: a "
+            "function approximated to so many bits",
+            words, log2(m->top * 2 * dtype_unit(s->d)));
     else
-        claim_add(s->o, dtype_unit(s->d) > 0x1p-20 ? CAUSE_ACCUMULATE : CAUSE_DOWNCAST, '=', 0.5,
-                  "%s are apart by 2^%.1f of the tensor's size (root mean square), %.0f times the "
-                  "format's rounding, everywhere and %s: %s",
-                  words, relative, 2 * m->units, fabs(bias(m)) < 0.3 ? "to both sides" : "to one side",
-                  dtype_unit(s->d) > 0x1p-20
-                      ? "partial sums were rounded to this format on one side"
-                      : "inputs or partial sums had fewer bits on one side (TF32 and f16 give "
-                        "2^-12 and more, bf16 2^-9)");
+        claim_add(
+            s->o, dtype_unit(s->d) > 0x1p-20 ? CAUSE_ACCUMULATE : CAUSE_DOWNCAST, '=', 0.5,
+            "%s are apart by 2^%.1f of the tensor's size (root mean square), %.0f times the "
+            "format's rounding, everywhere and %s: %s",
+            words, relative, 2 * m->units,
+            fabs(bias(m)) < 0.3 ? "to both sides" : "to one side",
+            dtype_unit(s->d) > 0x1p-20
+                ? "partial sums were rounded to this format on one side"
+                : "inputs or partial sums had fewer bits on one side (TF32 and f16 give "
+                  "2^-12 and more, bf16 2^-9)");
 }
 
 bool plainrule_noise(struct plainseen *s)

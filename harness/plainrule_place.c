@@ -10,10 +10,10 @@
 #include "plainrule.h"
 #include "tensor.h"
 
-/* Where the elements are: for each axis which coordinates occur, and how they can be said in few
- * words. A place is believed when it is small and chance would not have put all elements there:
- * n elements in a part f of the tensor are worth n log2(1/f) bits, less what it takes to say which
- * part. */
+/* Where the elements are: for each axis which coordinates occur, and how they can be said in
+ * few words. A place is believed when it is small and chance would not have put all elements
+ * there: n elements in a part f of the tensor are worth n log2(1/f) bits, less what it takes to
+ * say which part. */
 
 enum { PERIOD_MAX = 1024, AXIS_MAX = 1 << 16 /* longer ones: only from where to where */ };
 #define PART_MOST 0.5
@@ -41,8 +41,8 @@ static void mark_axis(const struct plainseen *s, int64_t step, struct axis *a)
         a->mark[s->x[i].index / step % a->dim] = 3;
 }
 
-/* The smallest period of 2 and more in which the coordinates that differ are one range of at most
- * half, and every such coordinate that was looked at differs. */
+/* The smallest period of 2 and more in which the coordinates that differ are one range of at
+ * most half, and every such coordinate that was looked at differs. */
 static void find_period(struct axis *a)
 {
     for (int64_t p = 2; p <= PERIOD_MAX && 2 * p <= a->to - a->from + 2; p++) {
@@ -90,9 +90,11 @@ static void measure_axis(struct axis *a)
         spread += a->mark[c] & 1;
     if (a->period)
         hit = fmax(1, n * (double)(a->high - a->low + 1) / (double)a->period);
-    a->cost = range || a->period ? 2 * log2(n + 1) : fmin(hit, n - hit) * log2(n * 2.72 / fmin(hit, n - hit + 1));
+    a->cost = range || a->period ? 2 * log2(n + 1)
+                                 : fmin(hit, n - hit) * log2(n * 2.72 / fmin(hit, n - hit + 1));
     a->part = hit / n;
-    if (!range && !a->period && (spread / n < 0.75 * a->part || spread <= 2 * hit)) { /* a range with holes */
+    if (!range && !a->period &&
+        (spread / n < 0.75 * a->part || spread <= 2 * hit)) { /* a range with holes */
         a->part = spread / n;
         a->cost = 2 * log2(n + 1);
         a->hit = a->to - a->from + 1;
@@ -164,10 +166,11 @@ static size_t put_axis(const struct axis *a, char *text, size_t used, size_t siz
 static void put_tail(const struct axis *a, int axis, char *text, size_t size)
 {
     int64_t step = a->from & -a->from;
-    if (*text || a->period || a->to != a->dim - 1 || a->from < 8 || step < 8 || a->dim % step == 0 ||
-        a->hit != a->to - a->from + 1)
+    if (*text || a->period || a->to != a->dim - 1 || a->from < 8 || step < 8 ||
+        a->dim % step == 0 || a->hit != a->to - a->from + 1)
         return;
-    snprintf(text, size, ": the remainder of dimension %d behind a multiple of %" PRId64, axis, step);
+    snprintf(text, size, ": the remainder of dimension %d behind a multiple of %" PRId64, axis,
+             step);
 }
 
 struct place {
@@ -223,8 +226,8 @@ static void place_period(const struct plainseen *s, struct place *p)
         if (n == 1)
             snprintf(p->words, sizeof p->words, "%" PRId64 " modulo %" PRId64, low, m);
         else
-            snprintf(p->words, sizeof p->words, "%" PRId64 "..%" PRId64 " modulo %" PRId64, low, high,
-                     m);
+            snprintf(p->words, sizeof p->words, "%" PRId64 "..%" PRId64 " modulo %" PRId64, low,
+                     high, m);
     }
 }
 
@@ -242,7 +245,8 @@ static void place_stride(const struct plainseen *s, struct place *p)
         return;
     p->part = 1.0 / (double)step;
     p->bits = (double)s->n * log2((double)step) - 2 * log2((double)s->count);
-    snprintf(p->words, sizeof p->words, "%" PRId64 " modulo %" PRId64, s->x[0].index % step, step);
+    snprintf(p->words, sizeof p->words, "%" PRId64 " modulo %" PRId64, s->x[0].index % step,
+             step);
 }
 
 bool plainrule_place(struct plainseen *s)
@@ -255,8 +259,8 @@ bool plainrule_place(struct plainseen *s)
     place_stride(s, &period);
     plainseen_words(s, words);
     if (box.bits >= BITS_LEAST && box.part <= PART_MOST && box.part <= 1.5 * period.part) {
-        claim_add(s->o, CAUSE_LOCALISED, '=', 1, "all %s lie in %s, %.2g %% of the tensor%s", words,
-                  box.words, 100 * box.part, box.tail);
+        claim_add(s->o, CAUSE_LOCALISED, '=', 1, "all %s lie in %s, %.2g %% of the tensor%s",
+                  words, box.words, 100 * box.part, box.tail);
         return true;
     }
     if (period.bits < BITS_LEAST || s->n < RULE_MANY)

@@ -15,10 +15,14 @@ struct narrowing {
 };
 
 static const struct narrowing narrowings[] = {
-    {DTYPE_E5M2, false, "e5m2"}, {DTYPE_E4M3, false, "e4m3"},
-    {DTYPE_BF16, false, "bf16"}, {DTYPE_BF16, true, "bf16, truncated"},
-    {DTYPE_F16, false, "f16"},   {DTYPE_TF32, false, "TF32"},
-    {DTYPE_TF32, true, "TF32, truncated"}, {DTYPE_F32, false, "f32"},
+    {DTYPE_E5M2, false, "e5m2"},
+    {DTYPE_E4M3, false, "e4m3"},
+    {DTYPE_BF16, false, "bf16"},
+    {DTYPE_BF16, true, "bf16, truncated"},
+    {DTYPE_F16, false, "f16"},
+    {DTYPE_TF32, false, "TF32"},
+    {DTYPE_TF32, true, "TF32, truncated"},
+    {DTYPE_F32, false, "f32"},
 };
 enum { NARROWINGS = sizeof narrowings / sizeof *narrowings, PROBES = 512 };
 
@@ -60,11 +64,12 @@ static bool narrow_on(struct plainseen *s, int side)
         int64_t fit = count_narrowed(s, n, side, 1, &of);
         if (fit < RULE_FEW || fit < 0.95 * (double)s->n)
             continue;
-        claim_add(s->o, CAUSE_DOWNCAST, "AB"[side], plainseen_share(s, fit),
-                  "%c is %c rounded to %s in %.4g %% of %s: either %c lost bits or %c kept more "
-                  "than was asked for (upcast)",
-                  "AB"[side], "BA"[side], n->name, 100 * plainseen_share(s, fit),
-                  plainseen_words(s, words), "AB"[side], "BA"[side]);
+        claim_add(
+            s->o, CAUSE_DOWNCAST, "AB"[side], plainseen_share(s, fit),
+            "%c is %c rounded to %s in %.4g %% of %s: either %c lost bits or %c kept more "
+            "than was asked for (upcast)",
+            "AB"[side], "BA"[side], n -> name, 100 * plainseen_share(s, fit),
+            plainseen_words(s, words), "AB"[side], "BA"[side]);
         return true;
     }
     return false;
@@ -78,8 +83,8 @@ static int used_bits(const struct plainseen *s, int side)
     return fraction ? f->fraction - __builtin_ctzll(fraction) : 0;
 }
 
-/* All values of one side are those of a narrower format, though not the other's, rounded: it was
- * computed in that format. */
+/* All values of one side are those of a narrower format, though not the other's, rounded: it
+ * was computed in that format. */
 static bool few_bits_on(struct plainseen *s, int side)
 {
     static const struct {
@@ -93,10 +98,11 @@ static bool few_bits_on(struct plainseen *s, int side)
         i++;
     if (i == 3 || formats[i].bits >= dtype_info(s->d)->fraction)
         return false;
-    claim_add(s->o, CAUSE_ACCUMULATE, "AB"[side], 1,
-              "no value of %c uses more than %d fraction bits, as many as %s has; those of %c use "
-              "%d. They are not %c's values rounded once: %c was also computed in that format",
-              "AB"[side], mine, formats[i].name, "BA"[side], other, "BA"[side], "AB"[side]);
+    claim_add(
+        s->o, CAUSE_ACCUMULATE, "AB"[side], 1,
+        "no value of %c uses more than %d fraction bits, as many as %s has; those of %c use "
+        "%d. They are not %c's values rounded once: %c was also computed in that format",
+        "AB"[side], mine, formats[i].name, "BA"[side], other, "BA"[side], "AB"[side]);
     return true;
 }
 
@@ -147,11 +153,12 @@ static bool ties(struct plainseen *s, const struct steps *c)
     for (int side = 0; side < 2; side++) {
         if (plainseen_share(s, c->even[side]) < RULE_NEARLY)
             continue;
-        claim_add(s->o, CAUSE_ROUNDING, "AB"[side], plainseen_share(s, c->even[side]),
-                  "%.4g %% of %s are one step apart and even on %c, odd on %c: ties go to even on "
-                  "%c and another way on %c",
-                  100 * plainseen_share(s, c->even[side]), plainseen_words(s, words), "AB"[side],
-                  "BA"[side], "AB"[side], "BA"[side]);
+        claim_add(
+            s->o, CAUSE_ROUNDING, "AB"[side], plainseen_share(s, c->even[side]),
+            "%.4g %% of %s are one step apart and even on %c, odd on %c: ties go to even on "
+            "%c and another way on %c",
+            100 * plainseen_share(s, c->even[side]), plainseen_words(s, words), "AB"[side],
+            "BA"[side], "AB"[side], "BA"[side]);
         return true;
     }
     return false;
@@ -165,11 +172,12 @@ static bool toward_zero(struct plainseen *s, const struct steps *c, double share
         if (mine < share)
             continue;
         bool one = plainseen_share(s, c->one) >= RULE_NEARLY;
-        claim_add(s->o, CAUSE_ROUNDING, "AB"[side], mine,
-                  "%.4g %% of %s are %s nearer to zero on %c: as if it truncated%s, or %c rounded "
-                  "away from zero",
-                  100 * mine, plainseen_words(s, words), one ? "one ULP" : "a few ULP", "AB"[side],
-                  one ? "" : " again and again while adding", "BA"[side]);
+        claim_add(
+            s->o, CAUSE_ROUNDING, "AB"[side], mine,
+            "%.4g %% of %s are %s nearer to zero on %c: as if it truncated%s, or %c rounded "
+            "away from zero",
+            100 * mine, plainseen_words(s, words), one ? "one ULP" : "a few ULP", "AB"[side],
+            one ? "" : " again and again while adding", "BA"[side]);
         return true;
     }
     return false;
@@ -178,10 +186,11 @@ static bool toward_zero(struct plainseen *s, const struct steps *c, double share
 bool plainrule_step(struct plainseen *s)
 {
     char words[96];
-    if (s->n < RULE_MANY)
+    if (s->n < RULE_MANY || plainseen_kinds(s, 0) < 8)
         return false;
     struct steps c = count_steps(s);
-    bool one = plainseen_share(s, c.one) >= RULE_NEARLY, counter = !s->is_float && s->d != DTYPE_I8;
+    bool one = plainseen_share(s, c.one) >= RULE_NEARLY,
+         counter = !s->is_float && s->d != DTYPE_I8;
     double up = plainseen_share(s, c.up);
     if (counter && s->differing * 10 < s->count) /* lost counts; see plainrule_scattered */
         return false;
@@ -191,10 +200,11 @@ bool plainrule_step(struct plainseen *s)
     if (one && (ties(s, &c) || toward_zero(s, &c, RULE_NEARLY)))
         return true;
     if (one && (up >= RULE_NEARLY || up <= 1 - RULE_NEARLY)) {
-        claim_add(s->o, CAUSE_ROUNDING, '=', up > 0.5 ? up : 1 - up,
-                  "%.4g %% of %s are one step larger on %c whatever their sign: one side rounds up "
-                  "or down instead of to nearest",
-                  100 * (up > 0.5 ? up : 1 - up), plainseen_words(s, words), up > 0.5 ? 'B' : 'A');
+        claim_add(
+            s->o, CAUSE_ROUNDING, '=', up > 0.5 ? up : 1 - up,
+            "%.4g %% of %s are one step larger on %c whatever their sign: one side rounds up "
+            "or down instead of to nearest",
+            100 * (up > 0.5 ? up : 1 - up), plainseen_words(s, words), up > 0.5 ? 'B' : 'A');
         return true;
     }
     bool small = s->is_float && plainseen_share(s, c.close) >= RULE_NEARLY;

@@ -85,7 +85,8 @@ static bool pattern_on(struct plainseen *s, int side)
     claim_add(s->o, CAUSE_MASK, "AB"[side], plainseen_share(s, n),
               "%c holds the one value %.9g in %" PRId64 " of %s, where %c has various ones%s",
               "AB"[side], value, n, words, "BA"[side],
-              is_extreme(s, side, value) ? "; nothing on that side goes beyond it: a clamp" : "");
+              is_extreme(s, side, value) ? "; nothing on that side goes beyond it: a clamp"
+                                         : "");
     return true;
 }
 
@@ -124,11 +125,12 @@ static bool garbage_on(struct plainseen *s, int side)
     if (share < 0.3 || plainseen_share(s, huge) < 0.1 || !(narrow ? odd : tiny))
         return false;
     claim_add(s->o, CAUSE_UNINITIALISED, "AB"[side], share,
-              "of %s %c has %" PRId64 " beyond 2^%d times the largest that %c has there (%.3g), "
+              "of %s %c has %" PRId64
+              " beyond 2^%d times the largest that %c has there (%.3g), "
               "%" PRId64 " as far below its smallest, %" PRId64
               " NaN or Inf: bits without order, as memory holds that nobody wrote",
-              plainseen_words(s, words), "AB"[side], huge, (int)log2(far), "BA"[side], most, tiny,
-              odd);
+              plainseen_words(s, words), "AB"[side], huge, (int)log2(far), "BA"[side], most,
+              tiny, odd);
     return true;
 }
 
@@ -141,8 +143,9 @@ bool plainrule_garbage(struct plainseen *s)
 
 /* --- flush --- */
 
-/* All elements are zero on this side; how large is the other, and what is the smallest that this
- * side holds anywhere? A clean threshold far below the tensor's size is a flush of inputs. */
+/* All elements are zero on this side; how large is the other, and what is the smallest that
+ * this side holds anywhere? A clean threshold far below the tensor's size is a flush of inputs.
+ */
 static bool threshold_on(struct plainseen *s, int side)
 {
     char words[96];
@@ -188,7 +191,7 @@ bool plainrule_flush(struct plainseen *s)
         claim_add(s->o, CAUSE_FLUSH, "AB"[side], (double)n / (double)s->differing,
                   "%c has zero where %c has a subnormal number in %" PRId64 " of %" PRId64
                   " differing elements, and never the reverse",
-                  "AB"[side], "BA"[side], n, s->differing);
+                  "AB"[side], "BA"[side], n, s -> differing);
         return true;
     }
     return s->is_float && (threshold_on(s, 0) || threshold_on(s, 1));
@@ -228,7 +231,8 @@ bool plainrule_classes(struct plainseen *s)
     for (int side = 0; side < 2; side++)
         if (saturated(s, side) * 10 >= 9 * (nan + inf)) {
             claim_add(s->o, CAUSE_NANINF, "AB"[side], plainseen_share(s, nan + inf),
-                      "%c holds the largest finite number in %" PRId64 " of %s where %c has Inf "
+                      "%c holds the largest finite number in %" PRId64
+                      " of %s where %c has Inf "
                       "or NaN: %c saturates",
                       "AB"[side], saturated(s, side), words, "BA"[side], "AB"[side]);
             return true;
@@ -254,7 +258,7 @@ bool plainrule_zeros(struct plainseen *s)
         bool nearly = s->differing * 10 > s->count * 9;
         claim_add(s->o, nearly ? CAUSE_LOCALISED : CAUSE_MASK, "AB"[side], 1,
                   "%c is zero in all %s, %.3g %% of the tensor: %s", "AB"[side],
-                  plainseen_words(s, words), 100 * (double)s->differing / (double)s->count,
+                  plainseen_words(s, words), 100 * (double)s -> differing / (double)s -> count,
                   nearly ? "nothing was computed or written there"
                          : "masked, dropped or never written there");
         return true;
@@ -262,12 +266,19 @@ bool plainrule_zeros(struct plainseen *s)
     return false;
 }
 
+static bool is_negated(const struct plainseen *s, const struct plainseen_element *x)
+{
+    uint64_t mask = UINT64_MAX >> (64 - 8 * dtype_info(s->d)->bytes);
+    bool values = x->value[0] == -x->value[1] && x->value[0] != 0;
+    return values && (s->is_float || ((x->bits[0] + x->bits[1]) & mask) == 0);
+}
+
 bool plainrule_negated(struct plainseen *s)
 {
     char words[96];
     int64_t n = 0;
     for (int64_t i = 0; i < s->n; i++)
-        n += s->x[i].value[0] == -s->x[i].value[1] && s->x[i].value[0] != 0;
+        n += is_negated(s, &s->x[i]);
     if (n < RULE_FEW || plainseen_share(s, n) < RULE_NEARLY)
         return false;
     claim_add(s->o, CAUSE_MASK, '=', plainseen_share(s, n),

@@ -61,8 +61,8 @@ bool plainseen_whole(const struct plainseen *s)
 
 static void take(struct plainseen *s, int64_t index, uint64_t a, uint64_t b)
 {
-    s->x[s->n++] = (struct plainseen_element){
-        index, {a, b}, {dtype_value(s->d, a), dtype_value(s->d, b)}};
+    s->x[s->n++] =
+        (struct plainseen_element){index, {a, b}, {dtype_value(s->d, a), dtype_value(s->d, b)}};
 }
 
 static int by_index(const void *a, const void *b)
@@ -172,13 +172,13 @@ double plainseen_size(const struct plainseen *s, const struct plainseen_element 
     double gap = fabs(x->value[1] - x->value[0]);
     if (!s->is_float)
         return gap;
-    double scale = fmax(fmax(fabs(x->value[0]), fabs(x->value[1])),
-                        fmin(s->rms[0], s->rms[1]));
+    double scale = fmax(fmax(fabs(x->value[0]), fabs(x->value[1])), fmin(s->rms[0], s->rms[1]));
     return scale > 0 ? gap / (2 * dtype_unit(s->d) * scale) : 0;
 }
 
-/* Rounding size: up to 16 units, the noise of sums of many thousand terms; far: a thousand times
- * one unit, or for narrow formats and codes what they leave room for. These are choices. */
+/* Rounding size: up to 16 units, the noise of sums of many thousand terms; far: a thousand
+ * times one unit, or for narrow formats and codes what they leave room for. These are choices.
+ */
 static double far_size(const struct plainseen *s)
 {
     double u = s->is_float ? dtype_unit(s->d) : 0;
@@ -208,6 +208,20 @@ bool plainseen_split(struct plainseen *s)
     s->n_small = s->n - keep;
     s->n = keep;
     return true;
+}
+
+int plainseen_kinds(const struct plainseen *s, int side)
+{
+    uint64_t kind[PLAINSEEN_KINDS];
+    int kinds = 0;
+    for (int64_t i = 0; i < s->n && kinds < PLAINSEEN_KINDS; i++) {
+        int k = 0;
+        while (k < kinds && kind[k] != s->x[i].bits[side])
+            k++;
+        if (k == kinds)
+            kind[kinds++] = s->x[i].bits[side];
+    }
+    return kinds;
 }
 
 /* --- words --- */

@@ -6,9 +6,9 @@
 #include "gap.h"
 #include "gap_sample.h"
 
-/* The elements by which causes are judged where there is no reference: those that differ, all of
- * them if they are few or the tensor is small, else those of a sample, in whole blocks. Indices
- * are row-major. */
+/* The elements by which causes are judged where there is no reference: those that differ, all
+ * of them if they are few or the tensor is small, else those of a sample, in whole blocks.
+ * Indices are row-major. */
 
 enum { PLAINSEEN_MAX = 1 << 17, PLAINSEEN_BLOCK = 1024 };
 
@@ -46,8 +46,8 @@ void plainseen_release(struct plainseen *s);
  * the two have two causes. False, and nothing is changed, when the sizes are of one kind. */
 bool plainseen_split(struct plainseen *s);
 
-/* |b - a| in units of the format's spacing at the largest of |a|, |b| and the tensor's root mean
- * square; codes and integers: |b - a|. INFINITY when a class differs. */
+/* |b - a| in units of the format's spacing at the largest of |a|, |b| and the tensor's root
+ * mean square; codes and integers: |b - a|. INFINITY when a class differs. */
 double plainseen_size(const struct plainseen *s, const struct plainseen_element *x);
 
 /* The index of an index of the pass. */
@@ -60,6 +60,10 @@ uint64_t plainseen_bits(const struct plainseen *s, int side, int64_t slot);
 bool plainseen_whole(const struct plainseen *s);
 
 int64_t plainseen_at(const struct plainseen *s, int64_t index, int axis); /* coordinate */
+
+/* How many different values a side has in x, at most PLAINSEEN_KINDS. */
+enum { PLAINSEEN_KINDS = 16 };
+int plainseen_kinds(const struct plainseen *s, int side);
 
 /* The share of the elements looked at. */
 double plainseen_share(const struct plainseen *s, int64_t part);
