@@ -14,13 +14,13 @@ static const struct {
     bool (*rule)(struct plainseen *s);
     bool where;
 } rules[] = {
-    {plainrule_overflow, false}, {plainrule_codes, false},  {plainrule_format, false},
-    {plainrule_pattern, true},   {plainrule_garbage, true}, {plainrule_moved, true},
-    {plainrule_negated, true},   {plainrule_narrow, true},  {plainrule_flush, false},
-    {plainrule_step, true},      {plainrule_mask, false},   {plainrule_classes, true},
-    {plainrule_dropout, false},  {plainrule_factor, true},  {plainrule_place, false},
-    {plainrule_offset, false},   {plainrule_zeros, false},  {plainrule_ratios, false},
-    {plainrule_values, false},   {plainrule_random, false}, {plainrule_scattered, false},
+    {plainrule_overflow, false}, {plainrule_format, false},    {plainrule_pattern, true},
+    {plainrule_garbage, true},   {plainrule_moved, true},      {plainrule_negated, true},
+    {plainrule_narrow, true},    {plainrule_flush, false},     {plainrule_step, true},
+    {plainrule_mask, false},     {plainrule_classes, true},    {plainrule_dropout, false},
+    {plainrule_factor, true},    {plainrule_place, false},     {plainrule_offset, false},
+    {plainrule_zeros, false},    {plainrule_ratios, false},    {plainrule_values, false},
+    {plainrule_random, false},   {plainrule_scattered, false},
 };
 
 static bool ask_all(struct plainseen *s)
@@ -37,10 +37,14 @@ static bool ask_all(struct plainseen *s)
 
 void plainmark_claims(struct plainseen *s)
 {
-    if (ask_all(s))
+    if (plainrule_codes(s)) /* of all codes, also those that moved by one */
         return;
     bool split = plainseen_split(s);
-    if (split ? ask_all(s) : plainrule_noise(s))
+    if (split && ask_all(s))
+        return;
+    if (split)
+        plainseen_join(s);
+    if (ask_all(s) || (!split && plainrule_noise(s)))
         return;
     claim_add(
         s->o, CAUSE_UNEXPLAINED, '=', 0,

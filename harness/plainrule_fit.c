@@ -74,7 +74,8 @@ static bool fits(const struct plainseen *s, const struct plainseen_element *x, d
 {
     double a = x->value[0], b = x->value[1], gap = b - a, model = (q - 1) * a + c;
     double room = s->is_float ? 3 * dtype_unit(s->d) * fmax(fabs(a), fabs(b)) : 1.01;
-    return fabs(gap - model) <= fmax(room, fabs(gap) / 64) && gap * model > 0;
+    double near = fmin(fabs(gap), fabs(q * a + c)) / 64; /* of what is left, too */
+    return fabs(gap - model) <= fmax(room, near) && gap * model > 0;
 }
 
 static int64_t count_fitting(const struct plainseen *s, double q, double c)

@@ -23,6 +23,13 @@ static bool is_common(const struct plainseen *s, uint64_t bits)
     return s->is_float && (!dtype_is_finite(s->d, bits) || dtype_value(s->d, bits) == 0);
 }
 
+static bool alike(const struct plainseen *s, int side, int64_t slot, uint64_t bits)
+{
+    uint64_t other = plainseen_bits(s, side, slot);
+    return other == bits || (s->is_float && plainseen_alike(s, dtype_value(s->d, other),
+                                                            dtype_value(s->d, bits)));
+}
+
 /* A few elements, spread, tell at little cost that a way is wrong. */
 static bool likely(const struct plainseen *s, const struct way *w, int to)
 {
@@ -31,7 +38,7 @@ static bool likely(const struct plainseen *s, const struct way *w, int to)
     for (int64_t i = 0; i < s->n; i += step) {
         int64_t slot = plainseen_slot(s, w->from(s, w, s->x[i].index));
         of += slot >= 0;
-        fit += slot >= 0 && plainseen_bits(s, !to, slot) == s->x[i].bits[to];
+        fit += slot >= 0 && alike(s, !to, slot, s->x[i].bits[to]);
     }
     return 2 * fit > of;
 }
@@ -51,10 +58,10 @@ static double believed(const struct plainseen *s, const struct way *w, int to)
         if (slot < 0 || is_common(s, bits))
             continue;
         of++;
-        fit += plainseen_bits(s, !to, slot) == bits;
-        chance[0] += s->x[(i * 7919 + 13) % s->n].bits[!to] == bits;
-        chance[1] +=
-            gap_sample_bits(m, !to, (i * 7919 + 13) % (m->window * m->windows)) == bits;
+        fit += alike(s, !to, slot, bits);
+        chance[0] += plainseen_alike(s, s->x[(i * 7919 + 13) % s->n].value[!to],
+                                     dtype_value(s->d, bits));
+        chance[1] += alike(s, !to, (i * 7919 + 13) % (m->window * m->windows), bits);
     }
     if (of < RULE_FEW || 2 * of < s->n ||
         fit < 4 * (chance[0] > chance[1] ? chance[0] : chance[1]) + RULE_FEW)
@@ -135,9 +142,10 @@ static bool turned_at(struct plainseen *s, int first, int split, int last)
         w.p *= s->dim[i];
     for (int i = split; i <= last; i++)
         w.r *= s->dim[i];
+    const struct way back = {from_turned, w.r, 0, w.p};
     if (w.p < 2 || w.r < 2)
         return false;
-    double share = believed(s, &w, 1);
+    double share = fmax(believed(s, &w, 1), believed(s, &back, 1));
     if (share < RULE_NEARLY)
         return false;
     snprintf(how, sizeof how,
@@ -184,18 +192,33 @@ static bool along_axis(struct plainseen *s)
 
 /* --- a fixed distance --- */
 
-/* Places of the other side that hold this element's bits; -1 when not exactly one does. */
-static int64_t found_at(const struct plainseen *s, uint64_t bits, int side)
+/* The place where the other side holds this element's value, to a few steps; -1 when not
+ * exactly one does. */
+static int64_t found_at(const struct plainseen *s, double value, int side)
 {
     const struct gap_sample *m = s->sample;
+    double room = s->is_float ? 8 * dtype_unit(s->d) * fabs(value) : 0;
     int64_t found = -1;
     for (int64_t i = 0; i < m->window * m->windows; i++)
-        if (gap_sample_bits(m, side, i) == bits) {
+        if (fabs(dtype_value(s->d, gap_sample_bits(m, side, i)) - value) <= room) {
             if (found >= 0)
                 return -1;
             found = gap_sample_start(m, i / m->window) + i % m->window;
         }
     return found;
+}
+
+/* The largest of some elements of part k of x: rounding moves it by the fewest steps. */
+static const struct plainseen_element *anchor(const struct plainseen *s, int k, int of,
+                                              int side)
+{
+    const struct plainseen_element *best = &s->x[k * s->n / of];
+    for (int i = 1; i < 16; i++) {
+        const struct plainseen_element *x = &s->x[(16 * k + i) * s->n / (16 * of)];
+        if (fabs(x->value[side]) > fabs(best->value[side]) && isfinite(x->value[side]))
+            best = x;
+    }
+    return best;
 }
 
 /* Distances at which the value of one of a few elements is found on the other side. */
@@ -205,14 +228,14 @@ static bool shifted_on(struct plainseen *s, int to)
     char how[200];
     if (s->turned)
         return false;
-    for (int64_t k = 0; k < ANCHORS && k < s->n; k++) {
-        const struct plainseen_element *x = &s->x[(2 * k + 1) * s->n / (2 * ANCHORS)];
-        int64_t at = found_at(s, x->bits[to], !to);
+    for (int k = 0; k < ANCHORS; k++) {
+        const struct plainseen_element *x = anchor(s, k, ANCHORS, to);
+        int64_t at = found_at(s, x->value[to], !to);
         struct way w = {from_shifted, at - x->index, 0, 0};
         double share = at < 0 || at == x->index ? 0 : believed(s, &w, to);
         if (share < 0.85)
             continue;
-        bool few = s->differing * 4 < s->count;
+        bool few = (s->differing - s->n_small) * 4 < s->count;
         snprintf(how, sizeof how, "%c holds what %c has %" PRId64 " elements %s: %s", "AB"[to],
                  "BA"[to], w.p < 0 ? -w.p : w.p, w.p < 0 ? "earlier" : "later",
                  few ? "stale, or read from another place" : "shifted");
@@ -223,7 +246,7 @@ static bool shifted_on(struct plainseen *s, int to)
 
 bool plainrule_moved(struct plainseen *s)
 {
-    if (s->n < RULE_FEW)
+    if (s->n < RULE_FEW || (s->is_float && plainseen_far(s) < 0.5))
         return false;
     if (pairs(s) || turned(s) || along_axis(s) || shifted_on(s, 1) || shifted_on(s, 0))
         return true;

@@ -22,7 +22,7 @@ bool plainrule_dropout(struct plainseen *s)
         zero[1] += off_b;
         both += off_a && off_b;
         neither += !off_a && !off_b;
-        same += !off_a && !off_b && a == b;
+        same += !off_a && !off_b && plainseen_alike(s, dtype_value(s->d, a), dtype_value(s->d, b));
     }
     double p = (double)zero[0] / (double)n, q = (double)zero[1] / (double)n;
     double spread = 5 * sqrt(0.25 / (double)n), joint = (double)both / (double)n;
@@ -101,7 +101,7 @@ bool plainrule_random(struct plainseen *s)
     struct relation r;
     int64_t first = s->x[0].index;
     double rate = (double)(s->differing - s->n_small) / (double)(s->count - first);
-    if (s->n < 64 || rate < 0.8 || !relate(s, &r) || r.n < 0.9 * (double)s->n)
+    if (s->n < 64 || rate < 0.8 || plainseen_far(s) < 0.8 || !relate(s, &r) || r.n < 0.9 * (double)s->n)
         return false;
     if (r.ks > 2.3 * sqrt(2 / (double)r.n) || !(fabs(r.correlation) < 5 / sqrt((double)r.n)))
         return false;

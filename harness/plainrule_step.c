@@ -68,7 +68,7 @@ static bool narrow_on(struct plainseen *s, int side)
             s->o, CAUSE_DOWNCAST, "AB"[side], plainseen_share(s, fit),
             "%c is %c rounded to %s in %.4g %% of %s: either %c lost bits or %c kept more "
             "than was asked for (upcast)",
-            "AB"[side], "BA"[side], n -> name, 100 * plainseen_share(s, fit),
+            "AB"[side], "BA"[side], n->name, 100 * plainseen_share(s, fit),
             plainseen_words(s, words), "AB"[side], "BA"[side]);
         return true;
     }

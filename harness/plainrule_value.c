@@ -49,17 +49,32 @@ static bool odd_nan(const struct plainseen *s, uint64_t bits)
     return fraction != 1ULL << (f->fraction - 1) && fraction != all;
 }
 
-/* Is it the largest or smallest that this side holds anywhere? */
-static bool is_extreme(const struct plainseen *s, int side, double value)
+/* Nearly all are the largest or the smallest value that this side holds anywhere, and the other side
+ * goes beyond. */
+static bool clamped_on(struct plainseen *s, int side)
 {
-    double low = INFINITY, high = -INFINITY;
     const struct gap_sample *m = s->sample;
+    double low = INFINITY, high = -INFINITY;
+    char words[96];
+    int64_t n = 0;
     for (int64_t i = 0; i < m->window * m->windows; i++) {
         double x = dtype_value(s->d, gap_sample_bits(m, side, i));
         low = x < low ? x : low;
         high = x > high ? x : high;
     }
-    return value == low || value == high;
+    for (int64_t i = 0; i < s->n; i++) {
+        double x = s->x[i].value[side], y = s->x[i].value[!side];
+        n += (x == low && y < low) || (x == high && y > high);
+    }
+    if (n < RULE_FEW || plainseen_share(s, n) < 0.9 || !isfinite(low) || !isfinite(high) || low == high ||
+        plainseen_kinds(s, !side) < 4)
+        return false;
+    claim_add(s->o, CAUSE_MASK, "AB"[side], plainseen_share(s, n),
+              "in %.4g %% of %s %c goes beyond the largest or smallest that %c holds anywhere, and "
+              "%c has that one there: a clamp to %.6g..%.6g",
+              100 * plainseen_share(s, n), plainseen_words(s, words), "BA"[side], "AB"[side],
+              "AB"[side], low, high);
+    return true;
 }
 
 static bool pattern_on(struct plainseen *s, int side)
@@ -83,16 +98,14 @@ static bool pattern_on(struct plainseen *s, int side)
     if (!isfinite(value) || value == 0)
         return false;
     claim_add(s->o, CAUSE_MASK, "AB"[side], plainseen_share(s, n),
-              "%c holds the one value %.9g in %" PRId64 " of %s, where %c has various ones%s",
-              "AB"[side], value, n, words, "BA"[side],
-              is_extreme(s, side, value) ? "; nothing on that side goes beyond it: a clamp"
-                                         : "");
+              "%c holds the one value %.9g in %" PRId64 " of %s, where %c has various ones",
+              "AB"[side], value, n, words, "BA"[side]);
     return true;
 }
 
 bool plainrule_pattern(struct plainseen *s)
 {
-    return pattern_on(s, 0) || pattern_on(s, 1);
+    return clamped_on(s, 0) || clamped_on(s, 1) || pattern_on(s, 0) || pattern_on(s, 1);
 }
 
 /* --- bits that are no numbers of this tensor --- */
@@ -191,7 +204,7 @@ bool plainrule_flush(struct plainseen *s)
         claim_add(s->o, CAUSE_FLUSH, "AB"[side], (double)n / (double)s->differing,
                   "%c has zero where %c has a subnormal number in %" PRId64 " of %" PRId64
                   " differing elements, and never the reverse",
-                  "AB"[side], "BA"[side], n, s -> differing);
+                  "AB"[side], "BA"[side], n, s->differing);
         return true;
     }
     return s->is_float && (threshold_on(s, 0) || threshold_on(s, 1));
@@ -255,10 +268,11 @@ bool plainrule_zeros(struct plainseen *s)
             n += s->x[i].value[side] == 0;
         if (n < RULE_FEW || n < s->n)
             continue;
-        bool nearly = s->differing * 10 > s->count * 9;
+        int64_t far = s->differing - s->n_small;
+        bool nearly = far * 10 > s->count * 9;
         claim_add(s->o, nearly ? CAUSE_LOCALISED : CAUSE_MASK, "AB"[side], 1,
                   "%c is zero in all %s, %.3g %% of the tensor: %s", "AB"[side],
-                  plainseen_words(s, words), 100 * (double)s -> differing / (double)s -> count,
+                  plainseen_words(s, words), 100 * (double)far / (double)s->count,
                   nearly ? "nothing was computed or written there"
                          : "masked, dropped or never written there");
         return true;
@@ -269,7 +283,8 @@ bool plainrule_zeros(struct plainseen *s)
 static bool is_negated(const struct plainseen *s, const struct plainseen_element *x)
 {
     uint64_t mask = UINT64_MAX >> (64 - 8 * dtype_info(s->d)->bytes);
-    bool values = x->value[0] == -x->value[1] && x->value[0] != 0;
+    bool values = plainseen_alike(s, x->value[0], -x->value[1]) &&
+                  !plainseen_alike(s, x->value[0], x->value[1]);
     return values && (s->is_float || ((x->bits[0] + x->bits[1]) & mask) == 0);
 }
 

@@ -61,8 +61,8 @@ bool plainseen_whole(const struct plainseen *s)
 
 static void take(struct plainseen *s, int64_t index, uint64_t a, uint64_t b)
 {
-    s->x[s->n++] =
-        (struct plainseen_element){index, {a, b}, {dtype_value(s->d, a), dtype_value(s->d, b)}};
+    s->x[s->n++] = (struct plainseen_element){
+        index, {a, b}, {dtype_value(s->d, a), dtype_value(s->d, b)}, 0};
 }
 
 static int by_index(const void *a, const void *b)
@@ -191,23 +191,50 @@ static double near_size(const struct plainseen *s)
     return u && u < 0x1p-20 ? 16 : u && u < 0x1p-7 ? 2 : 1;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const struct plainseen_element *x = a, *y = b;
+    return x->near != y->near ? x->near - y->near : by_index(a, b);
+}
+
 bool plainseen_split(struct plainseen *s)
 {
-    int64_t near = 0, far = 0, keep = 0;
+    int64_t near = 0, far = 0;
     for (int64_t i = 0; i < s->n; i++) {
         double size = plainseen_size(s, &s->x[i]);
-        near += size <= near_size(s);
+        s->x[i].near = size <= near_size(s);
+        near += s->x[i].near;
         far += size >= far_size(s);
     }
     int64_t between = s->n - near - far;
-    if (!far || near * 20 < s->n || between * 5 > far + 5)
+    if (!far || near < 8 || near * 100 < s->n || between * 5 > far + 5)
         return false;
-    for (int64_t i = 0; i < s->n; i++)
-        if (plainseen_size(s, &s->x[i]) > near_size(s))
-            s->x[keep++] = s->x[i];
-    s->n_small = s->n - keep;
-    s->n = keep;
+    qsort(s->x, (size_t)s->n, sizeof *s->x, by_size);
+    s->n_small = near;
+    s->n -= near;
     return true;
+}
+
+void plainseen_join(struct plainseen *s)
+{
+    s->n += s->n_small;
+    s->n_small = 0;
+    qsort(s->x, (size_t)s->n, sizeof *s->x, by_index);
+}
+
+bool plainseen_alike(const struct plainseen *s, double x, double y)
+{
+    double scale = fmax(fmax(fabs(x), fabs(y)), fmin(s->rms[0], s->rms[1]));
+    return x == y ||
+           (s->is_float && fabs(x - y) <= near_size(s) * 2 * dtype_unit(s->d) * scale);
+}
+
+double plainseen_far(const struct plainseen *s)
+{
+    int64_t far = 0;
+    for (int64_t i = 0; i < s->n; i++)
+        far += plainseen_size(s, &s->x[i]) >= far_size(s);
+    return plainseen_share(s, far);
 }
 
 int plainseen_kinds(const struct plainseen *s, int side)

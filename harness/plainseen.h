@@ -16,6 +16,7 @@ struct plainseen_element {
     int64_t index;
     uint64_t bits[2]; /* of A and of B */
     double value[2];
+    int near; /* see plainseen_split */
 };
 
 struct plainseen {
@@ -45,6 +46,15 @@ void plainseen_release(struct plainseen *s);
 /* Where a few elements are far apart and the others no more than rounding is, keeps the former:
  * the two have two causes. False, and nothing is changed, when the sizes are of one kind. */
 bool plainseen_split(struct plainseen *s);
+
+/* Both kinds together again. */
+void plainseen_join(struct plainseen *s);
+
+/* Equal but for rounding; integers and codes: equal. */
+bool plainseen_alike(const struct plainseen *s, double x, double y);
+
+/* The share of x that is more than rounding apart. */
+double plainseen_far(const struct plainseen *s);
 
 /* |b - a| in units of the format's spacing at the largest of |a|, |b| and the tensor's root
  * mean square; codes and integers: |b - a|. INFINITY when a class differs. */

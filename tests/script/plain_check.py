@@ -402,6 +402,23 @@ def planted():
     a, b = rng.standard_normal((2, 60, 64)).astype('f4')
     yield 'tf32 inputs', 'silent downcast/TF32', a @ b.T, (a.view('u4') & np.uint32(0xffffe000)).view('f4') @ (b.view('u4') & np.uint32(0xffffe000)).view('f4').T
     yield 'function', 'approximate function', x, (x.view('i4') + rng.integers(-2, 3, x.shape).astype('i4')).view('f4')
+    # The same on top of rounding everywhere, as two vendors' dumps have it.
+    wide = rng.standard_normal((64, 96)) * 10
+    one, other = ((wide + rng.standard_normal(wide.shape) * 2e-6).astype('f4') for _ in range(2))
+    yield 'noise and tile', 'localised corruption', one, at(np.s_[32:48, 64:80], fresh[32:48, 64:80], other)
+    yield 'noise and zero tail', 'localised corruption', one, at(np.s_[:, 88:], 0, other)
+    yield 'noise and pattern', 'uninitialised read', one, at(few, np.uint32(0xcdcdcdcd), other.view('u4')).view('f4')
+    yield 'noise and nan', 'NaN/Inf semantics', one, at(few, np.nan, other)
+    yield 'noise and transposed', 'mask/semantics', one, other.T.reshape(64, 96).copy()
+    yield 'noise and written turned', 'mask/semantics', one, other.reshape(96, 64).T.copy()
+    yield 'noise and rolled', 'mask/semantics', one, np.roll(other, 1, 0)
+    yield 'noise and negated', 'mask/semantics', one, -other
+    yield 'noise and relu', 'mask/semantics', np.maximum(one, 0), other
+    yield 'noise and clamp', 'mask/semantics', one, np.clip(other, -10, 10)
+    yield 'noise and factor', 'scale/absmax', one, other * f(1.01)
+    yield 'noise and dropout', 'RNG mismatch', one * keep[0], other * keep[1]
+    yield 'noise and lost sums', 'race/nondeterminism', one, at(few, other[few] * fresh[few], other)
+    yield 'noise and limit', 'index overflow', one.repeat(10, 0), at(np.s_[512:], 0, other.repeat(10, 0))
     total = np.zeros(2000, 'f4')
     for k in range(64):
         total = as_bf16(total + as_bf16(terms[:2000, k].copy()))
