@@ -161,7 +161,12 @@ static enum err judge(const struct job *j, struct pair *p, struct finding *f,
     if (o->verdict == VERDICT_MISTRUSTED) /* all zero, say: nothing is to be concluded but this */
         o->verdict = o->stats.pair.bits_equal == o->stats.pair.count ? VERDICT_SAME
                                                                      : VERDICT_DIFFERENT;
-    const struct diagnose_input d = {&no_id, &no_plan, input, 0, &p->ta, &p->tb, oracle, NULL};
+    const struct diagnose_input d = {.id = &no_id,
+                                     .plan = &no_plan,
+                                     .input = input,
+                                     .a = &p->ta,
+                                     .b = &p->tb,
+                                     .oracle = oracle};
     if (oracle)
         TRY(diagnose_output(&d, o, e));
     if (oracle && !p->bounded)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 
 #include "compareout.h"
+#include "diagnose.h"
+#include "poison.h"
 
 /* What is under way; all owned. */
 struct counts {
@@ -33,7 +35,28 @@ static enum err counts_begin(struct counts *c, struct comparepass *p, const stru
         TRY(charts_begin(a, x->want->sequence, &c->charting, e));
     if (answers_b(x) && codes_of(a->dtype))
         TRY(codes_init(&c->codes, a->dtype, e));
+    for (int s = 0; s < 2 && a->count > CASE_WINDOW; s++)
+        TRY(places_init(&p->places[s], a->count, a->rank ? a->dim[a->rank - 1] : 1, e));
     return has_limits(p, x) ? gap_init(&p->gap, e) : ERR_OK;
+}
+
+static bool is_bad(const struct answers *x, int side, int64_t i)
+{
+    const struct tensor *a = answers_a(x), *b = answers_b(x);
+    uint64_t p = tensor_bits(a, i), q = b ? tensor_bits(b, i) : p;
+    if (x->judged)
+        return !element_right(&x->right, side ? b : a, i);
+    return p != q && !(dtype_is_nan(a->dtype, p) && dtype_is_nan(a->dtype, q));
+}
+
+/* Where the window holds elements that are wrong, which `stats` has counted. */
+static void places_find(struct comparepass *p, const struct answers *x, int side,
+                        struct case_span window)
+{
+    const struct tensor *t = side ? answers_b(x) : answers_a(x);
+    for (int64_t i = window.from; i < window.to; i++)
+        if (is_bad(x, side, i))
+            places_add(&p->places[side], i, tensor_bits(t, i) == poison_bits(t->dtype));
 }
 
 static enum err window_add(struct counts *c, struct comparepass *p, struct answers *x,
@@ -42,9 +65,13 @@ static enum err window_add(struct counts *c, struct comparepass *p, struct answe
     TRY(answers_load(x, window, e));
     const struct tensor *a = answers_a(x), *b = answers_b(x);
     const struct oracle *right = answers_right(x);
+    const int64_t bad[2] = {stats_bad(c->stats, 0), stats_bad(c->stats, 1)};
     TRY(stats_add(c->stats, a, b, right, window, e));
     for (int64_t i = window.from; c->codes.n && i < window.to; i++)
         codes_add(&c->codes, tensor_bits(a, i), tensor_bits(b, i));
+    for (int s = 0; s < 2; s++)
+        if (p->places[s].by_column && stats_bad(c->stats, s) != bad[s])
+            places_find(p, x, s, window);
     if (c->charting)
         charts_add(c->charting, a, b, right, window);
     if (right && x->want->drifts)
@@ -97,4 +124,6 @@ enum err comparepass_run(struct comparepass *p, struct answers *x, struct findin
 void comparepass_release(struct comparepass *p)
 {
     gap_release(&p->gap);
+    for (int s = 0; s < 2; s++)
+        places_release(&p->places[s]);
 }

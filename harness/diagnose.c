@@ -83,11 +83,24 @@ static detector *const detectors[] = {
 /* What two sides without a reference can show. */
 static detector *const apart[] = {diagnose_streams, diagnose_moved, diagnose_places};
 
+/* Says of the claims from `first` on how much was looked at. */
+static void claims_limit(struct finding_out *o, int first, int64_t looked)
+{
+    for (int i = first; i < o->n_claim; i++) {
+        size_t used = strlen(o->claim[i].evidence), size = sizeof o->claim[i].evidence;
+        snprintf(o->claim[i].evidence + used, size - used, " (looked at %lld of %lld elements)",
+                 (long long)looked, (long long)o->stats.a.count);
+    }
+}
+
 static void suspect_ask(struct suspect *s, detector *const *list, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         int before = s->o->n_claim;
         list[i](s);
+        if (s->in->place && s->o->n_claim > before && list[i] != diagnose_places &&
+            list[i] != diagnose_unwritten)
+            claims_limit(s->o, before, s->count);
         /* What explains nearly everything leaves nothing for the others to say. */
         if (s->o->n_claim > before && s->o->claim[before].share > 0.95)
             break;
@@ -100,8 +113,9 @@ static void suspect_explain(struct suspect *s)
     suspect_ask(s, detectors, sizeof detectors / sizeof *detectors);
     if (s->o->n_claim == start)
         claim_add(s->o, CAUSE_UNEXPLAINED, s->side, 0,
-                  "%lld of %lld elements are wrong and no known pattern fits",
-                  (long long)s->n_bad, (long long)s->count);
+                  "%lld of %lld elements %sare wrong and no known pattern fits",
+                  (long long)s->n_bad, (long long)s->count,
+                  s->in->place ? "that were looked at " : "");
 }
 
 static int by_share(const void *x, const void *y)
@@ -186,6 +200,8 @@ enum err diagnose_output(const struct diagnose_input *in, struct finding_out *o,
     if (o->verdict == VERDICT_EQUIVALENT || o->verdict == VERDICT_DISTINGUISHABLE) {
         if (in->b)
             diagnose_pair(in, o);
+        if (in->place)
+            claims_limit(o, 0, in->a->count);
         return ERR_OK;
     }
     if (o->verdict == VERDICT_A_WRONG || both)

@@ -3,6 +3,7 @@
 #define GPUPARITY_DIAGNOSE_H
 
 #include "finding.h"
+#include "places.h"
 
 /* Names the causes of a disagreement from evidence in the tensors: which places are wrong, what
  * the wrong values are, and which candidate way of computing (struct family's models) explains
@@ -19,6 +20,12 @@ struct diagnose_input {
     const struct tensor *a, *b;        /* b NULL: one-sided */
     const struct oracle *oracle;
     const struct finding *finding; /* the case's records, of repeats; NULL: unknown */
+
+    /* Of a large output a, b, oracle and input are an excerpt (excerpt.h): */
+    const int64_t *place; /* of each element, its index in the output; NULL: this is all of it */
+    const struct tensor *const *all;       /* inputs for models, by plan tensor */
+    const struct places *places[2];        /* where in all of the output A and B are wrong; without a
+                                              reference [1]: where they differ */
 };
 
 /* Fills o->claim and o->n_claim, the primary cause first; needs o->stats and o->verdict. SAME

@@ -63,8 +63,14 @@ static double fit_value(const struct model_fit *f)
 bool model_bits(const struct diagnose_input *in, struct picked *s, int model)
 {
     const struct family *family = in->id->family;
-    return family->model(in->id, in->plan, in->input, in->which, model, s->n, s->index,
-                         s->bits);
+    int64_t index[MODEL_SAMPLE];
+    if (!in->place)
+        return family->model(in->id, in->plan, in->input, in->which, model, s->n, s->index,
+                             s->bits);
+    for (int64_t i = 0; i < s->n; i++)
+        index[i] = in->place[s->index[i]];
+    return !family->models[model].far &&
+           family->model(in->id, in->plan, in->all, in->which, model, s->n, index, s->bits);
 }
 
 /* Elements of the tensor's beginning, in pieces of a sample, that the model gives. */

@@ -1,55 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "poison.h"
 
-/* Evidence in where the wrong elements are. A tensor counts as rows x columns, columns being
- * its last dimension. */
+/* Evidence in where the wrong elements are: of an excerpt, from what was counted over all of the
+ * output. */
 
 struct map {
-    int64_t rows, columns;
-    int64_t bad_rows, bad_columns; /* lines with a bad element */
-    int64_t row_first, row_last, column_first, column_last;
-    int64_t *by_row, *by_column; /* owned: bad elements a line */
+    const struct places *p;
+    struct places own;
+    int64_t bad_columns, column_first, column_last; /* columns with a bad element */
 };
 
 static bool map_init(struct map *m, const struct suspect *s)
 {
-    *m = (struct map){.row_first = -1, .column_first = -1};
-    m->columns = s->t->rank ? s->t->dim[s->t->rank - 1] : 1;
-    m->rows = s->count / m->columns;
-    m->by_row = calloc((size_t)m->rows + 1, sizeof *m->by_row);
-    m->by_column = calloc((size_t)m->columns + 1, sizeof *m->by_column);
-    if (!m->by_row || !m->by_column)
-        return false;
-    for (int64_t i = s->first; i <= s->last; i++)
-        if (s->bad[i]) {
-            m->by_row[i / m->columns]++;
-            m->by_column[i % m->columns]++;
-        }
-    return true;
+    int64_t columns = s->t->rank ? s->t->dim[s->t->rank - 1] : 1;
+    *m = (struct map){.p = s->in->places[s->side != 'A'], .column_first = -1};
+    if (!s->in->place) {
+        if (places_init(&m->own, s->count, columns, NULL))
+            return false;
+        for (int64_t i = s->first; i <= s->last; i++)
+            if (s->bad[i])
+                places_add(&m->own, i, suspect_unwritten(s, i));
+        m->p = &m->own;
+    }
+    for (int64_t i = 0; m->p && i < m->p->columns; i++) {
+        if (!m->p->by_column[i])
+            continue;
+        m->column_last = i;
+        if (!m->bad_columns++)
+            m->column_first = i;
+    }
+    return m->p != NULL;
 }
 
 static void map_release(struct map *m)
 {
-    free(m->by_row);
-    free(m->by_column);
-}
-
-static int64_t count_lines(const int64_t *by, int64_t n, int64_t *ret_first, int64_t *ret_last)
-{
-    int64_t lines = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (!by[i])
-            continue;
-        *ret_last = i;
-        if (!lines++)
-            *ret_first = i;
-    }
-    return lines;
+    places_release(&m->own);
 }
 
 /* Could a limit of indices lie at `start`, with `after` lines from there on? Limits of 2^12 and more
@@ -67,29 +54,31 @@ static int log2_of(int64_t x)
 }
 
 /* Wrong from a power-of-two element or row on, right before it. */
-static bool claim_overflow(struct suspect *s, const struct map *m)
+static bool claim_overflow(struct suspect *s, const struct places *p)
 {
-    int64_t after = s->count - s->first;
-    if (s->n_bad < after * 9 / 10 || s->first == 0)
+    int64_t after = p->count - p->first;
+    if (p->n < after * 9 / 10 || p->first == 0)
         return false;
-    int64_t row = s->first / m->columns;
-    bool by_row = s->first % m->columns == 0 && is_limit(row, m->rows - row);
-    if (!by_row && !is_limit(s->first, after))
+    int64_t row = p->first / p->columns;
+    bool by_row = p->first % p->columns == 0 && is_limit(row, p->rows - row);
+    if (!by_row && !is_limit(p->first, after))
         return false;
     claim_add(s->o, CAUSE_OVERFLOW, s->side, 1,
               "%s up to %s %lld = 2^%d, %s from there on (%lld of %lld elements)", s->words[1],
-              by_row ? "row" : "element", (long long)(by_row ? row : s->first),
-              log2_of(by_row ? row : s->first), s->words[0], (long long)s->n_bad, (long long)after);
+              by_row ? "row" : "element", (long long)(by_row ? row : p->first),
+              log2_of(by_row ? row : p->first), s->words[0], (long long)p->n, (long long)after);
     return true;
 }
 
-/* A period p such that bad elements lie in few of the p classes of a line number. */
-static int64_t find_period(const int64_t *by, int64_t n, int64_t n_bad, int64_t *ret_class)
+/* A period p such that bad elements lie in few of the p classes of a line number; `by` has `n` of
+ * the `lines`, or their classes modulo 64. */
+static int64_t find_period(const int64_t *by, int64_t n, int64_t lines, int64_t n_bad,
+                           int64_t *ret_class)
 {
     static const int64_t periods[] = {64, 32, 16, 8, 4, 2};
     for (size_t x = 0; x < sizeof periods / sizeof *periods; x++) {
         int64_t p = periods[x], in_class[64] = {0}, best = 0;
-        if (n < 2 * p)
+        if (lines < 2 * p)
             continue;
         for (int64_t i = 0; i < n; i++)
             in_class[i % p] += by[i];
@@ -104,16 +93,18 @@ static int64_t find_period(const int64_t *by, int64_t n, int64_t n_bad, int64_t 
 
 static bool claim_period(struct suspect *s, const struct map *m)
 {
-    int64_t class_row = 0, class_column = 0;
-    int64_t column =
-        m->bad_columns > 1 ? find_period(m->by_column, m->columns, s->n_bad, &class_column) : 0;
-    int64_t row = m->bad_rows > 1 ? find_period(m->by_row, m->rows, s->n_bad, &class_row) : 0;
+    const struct places *p = m->p;
+    int64_t class_row = 0, class_column = 0, column = 0, row = 0;
+    if (m->bad_columns > 1)
+        column = find_period(p->by_column, p->columns, p->columns, p->n, &class_column);
+    if (p->bad_rows > 1)
+        row = find_period(p->by_class, PLACES_CLASSES, p->rows, p->n, &class_row);
     if (!column && !row)
         return false;
     bool c = column != 0;
     claim_add(s->o, CAUSE_LOCALISED, s->side, 0.9,
               "%lld %s elements lie in %ss %lld, %lld, %lld, ...: every %lldth; the rest is %s",
-              (long long)s->n_bad, s->words[0], c ? "column" : "row",
+              (long long)p->n, s->words[0], c ? "column" : "row",
               (long long)(c ? class_column : class_row),
               (long long)(c ? class_column + column : class_row + row),
               (long long)(c ? class_column + 2 * column : class_row + 2 * row),
@@ -123,35 +114,34 @@ static bool claim_period(struct suspect *s, const struct map *m)
 
 static bool claim_box(struct suspect *s, const struct map *m)
 {
-    int64_t height = m->row_last - m->row_first + 1,
+    const struct places *p = m->p;
+    int64_t height = p->row_last - p->row_first + 1,
             width = m->column_last - m->column_first + 1;
-    bool part = height < m->rows || width < m->columns;
-    if (!part || s->n_bad * 4 < height * width)
+    bool part = height < p->rows || width < p->columns;
+    if (!part || p->n * 4 < height * width)
         return false;
     claim_add(s->o, CAUSE_LOCALISED, s->side, 0.9,
               "the %s elements fill rows %lld..%lld, columns %lld..%lld of %lld x %lld; all "
               "others are %s",
-              s->words[0],
-              (long long)m->row_first, (long long)m->row_last, (long long)m->column_first,
-              (long long)m->column_last, (long long)m->rows, (long long)m->columns, s->words[1]);
+              s->words[0], (long long)p->row_first, (long long)p->row_last,
+              (long long)m->column_first, (long long)m->column_last, (long long)p->rows,
+              (long long)p->columns, s->words[1]);
     return true;
 }
 
 void diagnose_places(struct suspect *s)
 {
     struct map m;
-    if (s->n_bad * 20 > s->count * 19 || !map_init(&m, s)) {
+    if (!map_init(&m, s))
         return;
-    }
-    m.bad_rows = count_lines(m.by_row, m.rows, &m.row_first, &m.row_last);
-    m.bad_columns = count_lines(m.by_column, m.columns, &m.column_first, &m.column_last);
-    if (!claim_overflow(s, &m) && !claim_box(s, &m) && !claim_period(s, &m) &&
-        s->n_bad * 2 < s->count)
+    const struct places *p = m.p;
+    if (p->n && p->n * 20 <= p->count * 19 && !claim_overflow(s, p) && !claim_box(s, &m) &&
+        !claim_period(s, &m) && p->n * 2 < p->count)
         claim_add(
             s->o, CAUSE_LOCALISED, s->side, 0.6,
             "%lld of %lld elements are %s, scattered over %lld rows and %lld columns; the "
             "others are %s",
-            (long long)s->n_bad, (long long)s->count, s->words[0], (long long)m.bad_rows,
+            (long long)p->n, (long long)p->count, s->words[0], (long long)p->bad_rows,
             (long long)m.bad_columns, s->words[1]);
     map_release(&m);
 }
@@ -161,43 +151,40 @@ void diagnose_places(struct suspect *s)
 
 /* The end of the tensor is missing: from a limit on, or so many elements as a counter of k bits
  * does not see (the count modulo 2^k was done). */
-static bool claim_unwritten_end(struct suspect *s, int64_t first, int64_t n)
+static bool claim_unwritten_end(struct suspect *s, const struct places *p)
 {
-    int64_t columns = s->t->rank ? s->t->dim[s->t->rank - 1] : 1, rows = s->count / columns;
+    int64_t first = p->unwritten.first, n = p->unwritten.n, columns = p->columns;
     bool limit = is_limit(first, n) ||
-                 (first % columns == 0 && is_limit(first / columns, rows - first / columns));
+                 (first % columns == 0 && is_limit(first / columns, p->rows - first / columns));
     int64_t power = n & -n;
     if (limit)
-        claim_add(s->o, CAUSE_OVERFLOW, s->side, (double)n / (double)s->n_bad,
+        claim_add(s->o, CAUSE_OVERFLOW, s->side, (double)n / (double)p->n,
                   "every element from index %lld on, a power of two in elements or rows, was "
                   "never written",
                   (long long)first);
-    else if (power >= 4096 && s->count % 256 && first < power)
-        claim_add(s->o, CAUSE_OVERFLOW, s->side, (double)n / (double)s->n_bad,
+    else if (power >= 4096 && p->count % 256 && first < power)
+        claim_add(s->o, CAUSE_OVERFLOW, s->side, (double)n / (double)p->n,
                   "only %lld elements were written, which is %lld modulo 2^%d: the count lost "
                   "its high bits",
-                  (long long)first, (long long)s->count, log2_of(power));
-    return limit || (power >= 4096 && s->count % 256 && first < power);
+                  (long long)first, (long long)p->count, log2_of(power));
+    return limit || (power >= 4096 && p->count % 256 && first < power);
 }
 
 void diagnose_unwritten(struct suspect *s)
 {
-    int64_t n = 0, first = -1, last = -1;
+    struct map m;
     /* One byte can be the pattern by chance; stats knows better. */
     const struct side_stats *side = s->side == 'A' ? &s->o->stats.a : &s->o->stats.b;
-    if (!side->unwritten)
+    if (!side->unwritten || !map_init(&m, s))
         return;
-    for (int64_t i = 0; i < s->count; i++) {
-        if (!suspect_unwritten(s, i))
-            continue;
-        last = i;
-        first = n++ ? first : i;
-    }
-    if (!n || (first + n == s->count && claim_unwritten_end(s, first, n)))
-        return;
-    claim_add(s->o, CAUSE_LOCALISED, s->side, (double)n / (double)s->n_bad,
-              "%lld of %lld elements were never written, first at index %lld, last at %lld",
-              (long long)n, (long long)s->count, (long long)first, (long long)last);
+    const struct places *p = m.p;
+    bool end = p->unwritten.first + p->unwritten.n == p->count;
+    if (p->unwritten.n && !(end && claim_unwritten_end(s, p)))
+        claim_add(s->o, CAUSE_LOCALISED, s->side, (double)p->unwritten.n / (double)p->n,
+                  "%lld of %lld elements were never written, first at index %lld, last at %lld",
+                  (long long)p->unwritten.n, (long long)p->count, (long long)p->unwritten.first,
+                  (long long)p->unwritten.last);
+    map_release(&m);
 }
 
 bool suspect_unwritten(const struct suspect *s, int64_t i)

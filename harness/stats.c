@@ -144,6 +144,15 @@ enum err stats_add(struct stats *s, const struct tensor *a, const struct tensor 
     return ERR_OK;
 }
 
+int64_t stats_bad(const struct stats *s, int side)
+{
+    const struct tally *k = &s->all.tally;
+    const struct side_stats *t = side ? &k->b : &k->a;
+    if (!s->is.reference)
+        return side && s->is.two_sided ? s->done - k->pair.bits_equal : 0;
+    return t->nan_wrong + t->inf_wrong + t->over_bound + t->unwritten;
+}
+
 /* --- the whole -------------------------------------------------------------------------------
  */
 

@@ -54,6 +54,9 @@ enum err stats_begin(const struct stats_subject *s, struct stats **ret_stats, st
 enum err stats_add(struct stats *s, const struct tensor *a, const struct tensor *b,
                    const struct oracle *o, struct case_span window, struct errinfo *e);
 
+/* So far: wrong elements of A (side 0) or B; without a reference, of B those that differ from A. */
+int64_t stats_bad(const struct stats *s, int side);
+
 enum err stats_end(struct stats *s, struct output_stats *ret_stats, struct errinfo *e);
 void stats_close(struct stats *s); /* NULL: nothing */
 

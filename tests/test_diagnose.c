@@ -528,7 +528,13 @@ static void judge(const struct scene *s, struct finding_out *o)
     o->rank = 2;
     memcpy(o->dim, s->a.dim, sizeof o->dim);
     const struct tensor *input[CASE_TENSOR_MAX] = {&s->input[0], &s->input[1]};
-    struct diagnose_input in = {&s->id, &s->plan, input, 2, &s->a, &s->b, &s->oracle, NULL};
+    struct diagnose_input in = {.id = &s->id,
+                                .plan = &s->plan,
+                                .input = input,
+                                .which = 2,
+                                .a = &s->a,
+                                .b = &s->b,
+                                .oracle = &s->oracle};
     ck_assert_int_eq(
         stats_compute(&s->a, &s->b, &s->oracle, poison_bits(s->a.dtype), 1, &o->stats, &e), 0);
     verdict_output(&f, o);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef GPUPARITY_PLACES_H
+#define GPUPARITY_PLACES_H
+
+#include <stdbool.h>
+
+#include "case.h"
+
+/* Where in an output some elements are: wrong ones, say. The output counts as rows x columns,
+ * columns being its last dimension. Counted in order, at a size that grows with the columns only. */
+
+enum { PLACES_CLASSES = 64 }; /* of row numbers */
+
+struct places {
+    int64_t count, rows, columns; /* of the output */
+    int64_t n, first, last;       /* of the elements; -1: none */
+    int64_t bad_rows, row_first, row_last;       /* rows that hold one */
+    int64_t by_class[PLACES_CLASSES];            /* elements by row number modulo 64 */
+    int64_t *by_column;                          /* owned */
+    struct {
+        int64_t n, first, last;
+    } unwritten; /* those of them that were never written */
+};
+
+/* ERR_NOMEM. */
+enum err places_init(struct places *p, int64_t count, int64_t columns, struct errinfo *e);
+void places_release(struct places *p); /* accepts a zeroed struct */
+
+/* Indices ascend. */
+void places_add(struct places *p, int64_t index, bool unwritten);
+
+#endif
