@@ -70,7 +70,7 @@ static enum err window_add(struct counts *c, struct comparepass *p, struct answe
     for (int64_t i = window.from; c->codes.n && i < window.to; i++)
         codes_add(&c->codes, tensor_bits(a, i), tensor_bits(b, i));
     for (int s = 0; s < 2; s++)
-        if (p->places[s].by_column && stats_bad(c->stats, s) != bad[s])
+        if (p->places[s].count && stats_bad(c->stats, s) != bad[s])
             places_find(p, x, s, window);
     if (c->charting)
         charts_add(c->charting, a, b, right, window);

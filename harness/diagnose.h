@@ -22,7 +22,8 @@ struct diagnose_input {
     const struct finding *finding; /* the case's records, of repeats; NULL: unknown */
 
     /* Of a large output a, b, oracle and input are an excerpt (excerpt.h): */
-    const int64_t *place; /* of each element, its index in the output; NULL: this is all of it */
+    const int64_t *place; /* of each element, its index in the output; NULL: this is all of it.
+                             Else nobody asks the reference: inputs are not all here */
     const struct tensor *const *all;       /* inputs for models, by plan tensor */
     const struct places *places[2];        /* where in all of the output A and B are wrong; without a
                                               reference [1]: where they differ */

@@ -78,6 +78,8 @@ static bool claim_entry(struct suspect *s, int which)
 void diagnose_entry(struct suspect *s)
 {
     int64_t all = s->count;
+    if (s->in->place) /* its inputs are not all here */
+        return;
     for (int i = 0; i < s->in->plan->n_tensor; i++)
         all += s->in->input[i] ? s->in->input[i]->count : 0;
     for (int i = 0; i < s->in->plan->n_tensor && all <= largest && s->n_bad >= 8; i++) {

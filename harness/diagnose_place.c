@@ -9,13 +9,12 @@
 struct map {
     const struct places *p;
     struct places own;
-    int64_t bad_columns, column_first, column_last; /* columns with a bad element */
 };
 
 static bool map_init(struct map *m, const struct suspect *s)
 {
     int64_t columns = s->t->rank ? s->t->dim[s->t->rank - 1] : 1;
-    *m = (struct map){.p = s->in->places[s->side != 'A'], .column_first = -1};
+    *m = (struct map){.p = s->in->places[s->side != 'A']};
     if (!s->in->place) {
         if (places_init(&m->own, s->count, columns, NULL))
             return false;
@@ -23,13 +22,6 @@ static bool map_init(struct map *m, const struct suspect *s)
             if (s->bad[i])
                 places_add(&m->own, i, suspect_unwritten(s, i));
         m->p = &m->own;
-    }
-    for (int64_t i = 0; m->p && i < m->p->columns; i++) {
-        if (!m->p->by_column[i])
-            continue;
-        m->column_last = i;
-        if (!m->bad_columns++)
-            m->column_first = i;
     }
     return m->p != NULL;
 }
@@ -70,17 +62,16 @@ static bool claim_overflow(struct suspect *s, const struct places *p)
     return true;
 }
 
-/* A period p such that bad elements lie in few of the p classes of a line number; `by` has `n` of
- * the `lines`, or their classes modulo 64. */
-static int64_t find_period(const int64_t *by, int64_t n, int64_t lines, int64_t n_bad,
+/* A period p such that bad elements lie in few of the p classes of a line number. */
+static int64_t find_period(const int64_t by[PLACES_CLASSES], int64_t lines, int64_t n_bad,
                            int64_t *ret_class)
 {
     static const int64_t periods[] = {64, 32, 16, 8, 4, 2};
     for (size_t x = 0; x < sizeof periods / sizeof *periods; x++) {
-        int64_t p = periods[x], in_class[64] = {0}, best = 0;
+        int64_t p = periods[x], in_class[PLACES_CLASSES] = {0}, best = 0;
         if (lines < 2 * p)
             continue;
-        for (int64_t i = 0; i < n; i++)
+        for (int64_t i = 0; i < PLACES_CLASSES; i++)
             in_class[i % p] += by[i];
         for (int64_t c = 1; c < p; c++)
             best = in_class[c] > in_class[best] ? c : best;
@@ -91,14 +82,13 @@ static int64_t find_period(const int64_t *by, int64_t n, int64_t lines, int64_t 
     return 0;
 }
 
-static bool claim_period(struct suspect *s, const struct map *m)
+static bool claim_period(struct suspect *s, const struct places *p)
 {
-    const struct places *p = m->p;
     int64_t class_row = 0, class_column = 0, column = 0, row = 0;
-    if (m->bad_columns > 1)
-        column = find_period(p->by_column, p->columns, p->columns, p->n, &class_column);
-    if (p->bad_rows > 1)
-        row = find_period(p->by_class, PLACES_CLASSES, p->rows, p->n, &class_row);
+    if (p->column.bad > 1)
+        column = find_period(p->column.by_class, p->columns, p->n, &class_column);
+    if (p->row.bad > 1)
+        row = find_period(p->row.by_class, p->rows, p->n, &class_row);
     if (!column && !row)
         return false;
     bool c = column != 0;
@@ -112,19 +102,18 @@ static bool claim_period(struct suspect *s, const struct map *m)
     return true;
 }
 
-static bool claim_box(struct suspect *s, const struct map *m)
+static bool claim_box(struct suspect *s, const struct places *p)
 {
-    const struct places *p = m->p;
-    int64_t height = p->row_last - p->row_first + 1,
-            width = m->column_last - m->column_first + 1;
+    int64_t height = p->row.last - p->row.first + 1,
+            width = p->column.last - p->column.first + 1;
     bool part = height < p->rows || width < p->columns;
     if (!part || p->n * 4 < height * width)
         return false;
     claim_add(s->o, CAUSE_LOCALISED, s->side, 0.9,
               "the %s elements fill rows %lld..%lld, columns %lld..%lld of %lld x %lld; all "
               "others are %s",
-              s->words[0], (long long)p->row_first, (long long)p->row_last,
-              (long long)m->column_first, (long long)m->column_last, (long long)p->rows,
+              s->words[0], (long long)p->row.first, (long long)p->row.last,
+              (long long)p->column.first, (long long)p->column.last, (long long)p->rows,
               (long long)p->columns, s->words[1]);
     return true;
 }
@@ -135,14 +124,14 @@ void diagnose_places(struct suspect *s)
     if (!map_init(&m, s))
         return;
     const struct places *p = m.p;
-    if (p->n && p->n * 20 <= p->count * 19 && !claim_overflow(s, p) && !claim_box(s, &m) &&
-        !claim_period(s, &m) && p->n * 2 < p->count)
+    if (p->n && p->n * 20 <= p->count * 19 && !claim_overflow(s, p) && !claim_box(s, p) &&
+        !claim_period(s, p) && p->n * 2 < p->count)
         claim_add(
             s->o, CAUSE_LOCALISED, s->side, 0.6,
             "%lld of %lld elements are %s, scattered over %lld rows and %lld columns; the "
             "others are %s",
-            (long long)p->n, (long long)p->count, s->words[0], (long long)p->bad_rows,
-            (long long)m.bad_columns, s->words[1]);
+            (long long)p->n, (long long)p->count, s->words[0], (long long)p->row.bad,
+            (long long)p->column.bad, s->words[1]);
     map_release(&m);
 }
 

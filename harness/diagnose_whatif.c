@@ -73,6 +73,8 @@ static bool world_explains(struct world *w)
 static bool is_small(const struct suspect *s)
 {
     int64_t all = s->count;
+    if (s->in->place) /* its inputs are not all here */
+        return false;
     for (int i = 0; i < s->in->plan->n_tensor; i++) {
         if (s->in->plan->tensor[i].reference) /* that answer does not come from the inputs */
             return false;

@@ -132,9 +132,10 @@ void distribution_make(const struct moments *m, const struct sample *s,
         d.minimum = m->minimum;
         d.maximum = m->maximum;
         d.median = sample_quantile(s, 0.5);
+        double most = larger(-d.minimum, d.maximum); /* exact; the middle of its cell may be above */
         for (int i = 0; i < DISTRIBUTION_QUANTILES; i++)
-            d.quantile[i] = sample_quantile_abs(s, distribution_quantile_at[i]);
-        d.quantile[DISTRIBUTION_QUANTILES - 1] = larger(-d.minimum, d.maximum);
+            d.quantile[i] = smaller(sample_quantile_abs(s, distribution_quantile_at[i]), most);
+        d.quantile[DISTRIBUTION_QUANTILES - 1] = most;
         hist_make(s, &d);
         double signs = (double)(d.positive + d.negative);
         d.lean = signs > 0 ? (double)(d.positive - d.negative) / signs : 0;

@@ -7,16 +7,19 @@
 #include "case.h"
 
 /* Where in an output some elements are: wrong ones, say. The output counts as rows x columns,
- * columns being its last dimension. Counted in order, at a size that grows with the columns only. */
+ * columns being its last dimension. Counted in order, in 1 MiB at most. */
 
-enum { PLACES_CLASSES = 64 }; /* of row numbers */
+enum { PLACES_CLASSES = 64, PLACES_COLUMNS = 1 << 20 };
 
 struct places {
     int64_t count, rows, columns; /* of the output */
     int64_t n, first, last;       /* of the elements; -1: none */
-    int64_t bad_rows, row_first, row_last;       /* rows that hold one */
-    int64_t by_class[PLACES_CLASSES];            /* elements by row number modulo 64 */
-    int64_t *by_column;                          /* owned */
+    struct {
+        int64_t bad; /* lines that hold one; of more than PLACES_COLUMNS columns at most so many */
+        int64_t first, last;
+        int64_t by_class[PLACES_CLASSES]; /* elements by the line's number modulo 64 */
+    } row, column;
+    bool *met; /* owned: columns that hold one; NULL: there are more than PLACES_COLUMNS */
     struct {
         int64_t n, first, last;
     } unwritten; /* those of them that were never written */
