@@ -68,11 +68,11 @@ static struct form form_of(const struct optrace *t, int64_t at)
     return f;
 }
 
-/* A product by one moves a value, and so does AMD's scaling for a division that needs none. */
+/* A product by one moves a value, and so does AMD's scaling where it scales by nothing. */
 static bool only_moves(const struct op_event *x)
 {
     uint64_t sign = sign_of(x->bits);
-    if (!strcmp(x->name, "div_scale"))
+    if (!strcmp(x->name, "div_scale") || !strncmp(x->name, "ldexp", 5))
         return x->result == x->operand[0];
     return !strcmp(x->name, "mul") &&
            (is_one(x->operand[0] & ~sign, x->bits) || is_one(x->operand[1] & ~sign, x->bits));

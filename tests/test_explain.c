@@ -169,6 +169,10 @@ static const struct {
      HEAD
      "op v_sqrt_f32 32 12 40000000 - - @p\nop v_mul_f32 32 12 3f800000 12 - @q\n" STORE("12"),
      DIVERGE_UNIT, 1},
+    /* The same with a scaling that scales by nothing. */
+    {HEAD "op ex2_approx_f32 32 11 40000000 - - @p\n" STORE("11"),
+     HEAD "op v_exp_f32 32 12 40000000 - - @p\nop v_ldexp_f32 32 12 12 0 - @q\n" STORE("12"),
+     DIVERGE_UNIT, 1},
     /* Terms in another order. */
     {HEAD
      "op add_f32 32 7 40000000 40400000 - @p\nop add_f32 32 11 7 3f800001 - @q\n" STORE("11"),

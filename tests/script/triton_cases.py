@@ -69,6 +69,11 @@ def test_softmax():
     for n in (2, 7, 200, 256):
         expect(0, "1 case: 1", "check", f"softmax.case.yaml:n={n},rows=3")
     expect(0, "2 cases", "check", "softmax.case.yaml:dist={integer|positive},n=100")
+    # Of AMD's side, which stores through a buffer, the line of the Python source is known.
+    said = expect(1, "how it was compiled cannot be", "explain", "softmax.case.yaml:n=100")
+    assert "the units differ" in " ".join(said.split()) and "(triton_kernels.py:" in said, said
+    expect(0, "softmax.case.yaml:rows=1,", "minimize", "softmax.case.yaml:n=100")
+    expect(2, "names a binary", "minimize", "softmax.case.yaml:n=100", "-o", "none.cu")
 
 
 def test_layernorm():

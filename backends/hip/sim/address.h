@@ -54,4 +54,7 @@ void permute_row(const struct wave *w, const struct inst *i, const uint32_t *dat
 /* The address that a lane's access has: on the device, or an offset in shared or private memory. */
 uint64_t address_lane(const struct wave *w, const struct inst *i, int lane);
 
+/* Of a buffer instruction, and how many of its bytes lie inside the buffer. */
+uint64_t buffer_lane(const struct wave *w, const struct inst *i, int lane, uint32_t *ret_bytes);
+
 #endif

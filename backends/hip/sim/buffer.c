@@ -47,19 +47,30 @@ static uint32_t bytes_inside(const struct resource *r, uint32_t index, uint64_t 
     return inside;
 }
 
-static int lane_find(struct wave *w, const struct access *a, const struct resource *r, int lane,
-                     uint32_t *ret_bytes, uint8_t **ret_pointer)
+static uint64_t lane_address(const struct wave *w, const struct inst *i,
+                             const struct resource *r, int lane, uint32_t size,
+                             uint32_t *ret_bytes)
 {
-    const struct inst *i = a->inst;
     const uint32_t index = i->idxen ? w->v[i->address][lane] : 0;
     const uint32_t own = i->offen ? w->v[i->address + (i->idxen ? 1u : 0u)][lane] : 0;
     const uint64_t offset = (uint64_t)own + (uint32_t)i->imm;
-    const uint64_t address =
-        r->base + scalar_32(w, &i->src[1]) + offset + (uint64_t)r->stride * index;
+    *ret_bytes =
+        bytes_inside(r, index, offset + (r->check == 3 ? (uint64_t)r->stride * index : 0), size);
+    return r->base + scalar_32(w, &i->src[1]) + offset + (uint64_t)r->stride * index;
+}
+
+uint64_t buffer_lane(const struct wave *w, const struct inst *i, int lane, uint32_t *ret_bytes)
+{
+    const struct resource r = resource_of(w, i);
+    return lane_address(w, i, &r, lane, i->code->bytes, ret_bytes);
+}
+
+static int lane_find(struct wave *w, const struct access *a, const struct resource *r, int lane,
+                     uint32_t *ret_bytes, uint8_t **ret_pointer)
+{
     struct access piece = *a;
-    piece.size = bytes_inside(
-        r, index, offset + (r->check == 3 ? (uint64_t)r->stride * index : 0), a->size);
-    if (i->code->form == FORM_ATOMIC && piece.size < a->size)
+    const uint64_t address = lane_address(w, a->inst, r, lane, a->size, &piece.size);
+    if (a->inst->code->form == FORM_ATOMIC && piece.size < a->size)
         piece.size = 0;
     *ret_bytes = piece.size;
     *ret_pointer = piece.size ? address_global(w, &piece, lane, address) : NULL;

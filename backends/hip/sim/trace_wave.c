@@ -87,15 +87,17 @@ static void write_loads(const struct wave *w, const struct inst *i, unsigned lan
 static void write_stores(const struct wave *w, const struct inst *i)
 {
     const uint32_t mask = w->s[WAVE_EXEC];
-    const unsigned bytes = i->code->bytes, words = bytes > 4 ? bytes / 4 : 1;
+    const unsigned bytes = i->code->bytes, part = bytes < 4 ? bytes : 4;
     const bool high = i->code->form == FORM_STORE && bytes < 4 && i->code->detail;
     for (unsigned lane = 0; lane < WAVE_LANES; lane++) {
         if (!(mask >> lane & 1))
             continue;
-        for (unsigned k = 0; k < words; k++)
+        uint32_t inside = bytes;
+        const uint64_t at = i->encoding == ENC_MUBUF ? buffer_lane(w, i, (int)lane, &inside)
+                                                     : address_lane(w, i, (int)lane);
+        for (unsigned k = 0; k * part < inside; k++)
             sim_trace_store(
-                w->block->trace, w->block->id, w->number * WAVE_LANES + lane,
-                address_lane(w, i, (int)lane) + 4 * k, bytes < 4 ? (int)bytes : 4,
+                w->block->trace, w->block->id, w->number * WAVE_LANES + lane, at + 4 * k, (int)part,
                 vector_value(w, i->src[0].index + k, lane, false, bytes == 2, high));
     }
 }
@@ -114,8 +116,8 @@ static void place_of(const struct wave *w, const struct inst *i, char *text, siz
 
 static bool is_load(const struct inst *i)
 {
-    const bool memory =
-        i->encoding == ENC_GLOBAL || i->encoding == ENC_FLAT || i->encoding == ENC_DS;
+    const bool memory = i->encoding == ENC_GLOBAL || i->encoding == ENC_FLAT ||
+                        i->encoding == ENC_MUBUF || i->encoding == ENC_DS;
     return memory && (i->code->form == FORM_LOAD || i->code->form == FORM_LOAD2);
 }
 
@@ -137,7 +139,8 @@ int trace_run(struct wave *w, const struct inst *i)
     const struct sim_trace *t = w->block->trace;
     const uint32_t ours =
         w->s[WAVE_EXEC] & sim_trace_lanes(t, w->number * WAVE_LANES, WAVE_LANES);
-    const bool memory = i->encoding == ENC_GLOBAL || i->encoding == ENC_FLAT;
+    const bool memory = i->encoding == ENC_GLOBAL || i->encoding == ENC_FLAT ||
+                        i->encoding == ENC_MUBUF;
     const struct inst *second = i->encoding == ENC_VOPD ? i->pair : NULL;
     const bool told = ours && (is_load(i) || is_arithmetic(i) || second);
     struct seen seen[WAVE_LANES][2] = {0};
