@@ -13,6 +13,9 @@ enum err gap_sample_init(struct gap_sample *s, enum dtype d, int64_t count, stru
                              .windows = whole ? 1 : GAP_SAMPLE_WINDOWS,
                              .window =
                                  whole ? count : GAP_SAMPLE_BYTES / GAP_SAMPLE_WINDOWS / width};
+    s->step = whole ? count + 1 : (count - s->window) / (s->windows - 1);
+    for (int64_t k = 1; k < s->windows; k++)
+        s->start[k] = k * (count - s->window) / (s->windows - 1);
     for (int side = 0; side < 2; side++)
         s->side[side] = malloc((size_t)(s->window * s->windows * width) + 1);
     if (s->side[0] && s->side[1])
@@ -31,7 +34,7 @@ void gap_sample_release(struct gap_sample *s)
 
 int64_t gap_sample_start(const struct gap_sample *s, int64_t k)
 {
-    return s->windows > 1 ? k * (s->count - s->window) / (s->windows - 1) : 0;
+    return s->start[k];
 }
 
 /* The last window that begins at or before an index. */
@@ -39,7 +42,7 @@ static int64_t window_of(const struct gap_sample *s, int64_t index)
 {
     if (s->windows == 1)
         return 0;
-    int64_t step = (s->count - s->window) / (s->windows - 1), k = index / step;
+    int64_t k = index / s->step;
     k = k < s->windows ? k : s->windows - 1;
     while (k > 0 && gap_sample_start(s, k) > index)
         k--;

@@ -12,7 +12,8 @@ enum { GAP_SAMPLE_BYTES = 4 << 20, GAP_SAMPLE_WINDOWS = 64 };
 
 struct gap_sample {
     int width; /* bytes an element */
-    int64_t count, window, windows;
+    int64_t count, window, windows, step;
+    int64_t start[GAP_SAMPLE_WINDOWS]; /* of each window */
     unsigned char *side[2]; /* owned; windows one after the other */
 };
 

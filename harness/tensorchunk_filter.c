@@ -28,30 +28,63 @@ static bool undo_zstd(const unsigned char *from, size_t size, unsigned char *to,
     return !ZSTD_isError(*ret_size);
 }
 
-/* First all first bytes, then all second ones; a rest that fills no element is at the end. */
+/* First all first bytes, then all second ones. In line, so that the compiler makes vectors of
+ * it for an element of constant size. */
+static inline __attribute__((always_inline)) void
+gather_bytes(const unsigned char *restrict from, unsigned char *restrict to, size_t n,
+             size_t element)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t b = 0; b < element; b++)
+            to[i * element + b] = from[b * n + i];
+}
+
+/* A rest that fills no element is at the end. */
 static bool undo_shuffle(const unsigned char *from, size_t size, unsigned char *to, size_t room,
                          size_t element, size_t *ret_size)
 {
     size_t n = size / element;
     if (size > room)
         return false;
-    for (size_t b = 0; b < element; b++)
-        for (size_t i = 0; i < n; i++)
-            to[i * element + b] = from[b * n + i];
+    if (element == 2)
+        gather_bytes(from, to, n, 2);
+    else if (element == 4)
+        gather_bytes(from, to, n, 4);
+    else if (element == 8)
+        gather_bytes(from, to, n, 8);
+    else
+        gather_bytes(from, to, n, element);
     memcpy(to + n * element, from + n * element, size - n * element);
     *ret_size = size;
     return true;
 }
 
-/* Sums of 16-bit big-endian words, modulo 2^16 - 1. */
+/* Modulo 2^16 - 1, where what is not 0 never becomes 0. */
+static uint64_t fold(uint64_t x)
+{
+    while (x >> 16)
+        x = (x & 0xffff) + (x >> 16);
+    return x;
+}
+
+/* Sums of 16-bit big-endian words, modulo 2^16 - 1: of up to 2^20 words, 64 bits hold them
+ * whole. */
 static uint32_t fletcher32(const unsigned char *data, size_t size)
 {
+    enum { PART = 1 << 21 };
     uint64_t a = 0, b = 0;
-    for (size_t i = 0; i < size; i += 2) {
-        a += (uint64_t)data[i] << 8 | (i + 1 < size ? data[i + 1] : 0);
-        a = (a & 0xffff) + (a >> 16);
-        b += a;
-        b = (b & 0xffff) + (b >> 16);
+    for (size_t from = 0; from < size; from += PART) {
+        size_t end = size - from < PART ? size : from + PART;
+        for (size_t i = from; i + 1 < end; i += 2) {
+            a += (uint64_t)data[i] << 8 | data[i + 1];
+            b += a;
+        }
+        if (end % 2) {
+            a += (uint64_t)data[end - 1] << 8;
+            b += a;
+        }
+        a = fold(a);
+        b = fold(b);
     }
     return (uint32_t)(b << 16 | a);
 }
