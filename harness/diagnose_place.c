@@ -102,17 +102,24 @@ static bool claim_period(struct suspect *s, const struct places *p)
     return true;
 }
 
+/* Elements outside of the box that chance would leave out: were the bad ones scattered over the
+ * whole, it would be (1 - n/count) to the power of `outside`. */
+static bool by_chance(const struct places *p, int64_t outside)
+{
+    double density = (double)p->n / (double)p->count;
+    return (double)outside * log1p(-density) > log(1e-6);
+}
+
 static bool claim_box(struct suspect *s, const struct places *p)
 {
     int64_t height = p->row.last - p->row.first + 1,
             width = p->column.last - p->column.first + 1;
-    bool part = height < p->rows || width < p->columns;
-    if (!part || p->n * 4 < height * width)
+    if (p->n * 4 < height * width || by_chance(p, p->count - height * width))
         return false;
     claim_add(s->o, CAUSE_LOCALISED, s->side, 0.9,
-              "the %s elements fill rows %lld..%lld, columns %lld..%lld of %lld x %lld; all "
+              "the %s elements %s rows %lld..%lld, columns %lld..%lld of %lld x %lld; all "
               "others are %s",
-              s->words[0], (long long)p->row.first, (long long)p->row.last,
+              s->words[0], p->n * 10 >= height * width * 9 ? "fill" : "lie in", (long long)p->row.first, (long long)p->row.last,
               (long long)p->column.first, (long long)p->column.last, (long long)p->rows,
               (long long)p->columns, s->words[1]);
     return true;
@@ -125,7 +132,7 @@ void diagnose_places(struct suspect *s)
         return;
     const struct places *p = m.p;
     if (p->n && p->n * 20 <= p->count * 19 && !claim_overflow(s, p) && !claim_box(s, p) &&
-        !claim_period(s, p) && p->n * 2 < p->count)
+        !claim_period(s, p) && p->n * 8 < p->count)
         claim_add(
             s->o, CAUSE_LOCALISED, s->side, 0.6,
             "%lld of %lld elements are %s, scattered over %lld rows and %lld columns; the "
