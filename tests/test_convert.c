@@ -225,7 +225,6 @@ END_TEST
 /* --- on both simulated devices ---------------------------------------------------------------
  */
 
-/* CAUSE_COUNT_: found, whatever the cause is called. */
 static const struct {
     const char *id;
     enum cause cause;
@@ -234,7 +233,9 @@ static const struct {
     {"convert/fault_truncate:n=6000,table=ties", CAUSE_ROUNDING},
     {"convert/fault_away:to=bf16,n=6000,table=ties", CAUSE_ROUNDING},
     {"convert/fault_flush:n=6000,table=ties", CAUSE_FLUSH},
-    {"convert/fault_wrap:to=i8,n=6000,table=sweep", CAUSE_COUNT_},
+    {"convert/fault_wrap:to=i8,n=6000,table=sweep", CAUSE_ROUNDING},
+    {"convert/fault_cut:to=i8,n=5000,dist=wide", CAUSE_ROUNDING},
+    {"convert/fault_cut:to=i8,n=6000,table=ties", CAUSE_ROUNDING},
     {"convert/fault_nearest:to=i32,n=1000,dist=lognormal", CAUSE_ROUNDING},
 };
 

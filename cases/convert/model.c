@@ -5,7 +5,8 @@
 
 /* Other ways of converting. */
 
-enum way { WAY_ZERO, WAY_LEAST, WAY_HALVES, WAY_CUT, WAY_AWAY, WAY_FLUSH, WAY_NEAREST };
+enum way { WAY_ZERO, WAY_LEAST, WAY_HALVES, WAY_CUT, WAY_AWAY, WAY_FLUSH, WAY_NEAREST,
+           WAY_WRAP, WAY_CUT_WRAP };
 
 const struct case_model convert_models[] = {
     [WAY_CUT] = {"rounded toward zero", CAUSE_ROUNDING, false},
@@ -13,10 +14,13 @@ const struct case_model convert_models[] = {
     [WAY_FLUSH] = {"subnormal results become zero", CAUSE_FLUSH, false},
     [WAY_NEAREST] = {"the nearest integer instead of the one toward zero", CAUSE_ROUNDING,
                      false},
+    [WAY_WRAP] = {"the low byte of the nearest i32 instead of a clamp", CAUSE_ROUNDING, false},
+    [WAY_CUT_WRAP] = {"the low byte of the i32 toward zero instead of nearest and clamp",
+                      CAUSE_ROUNDING, false},
     [WAY_ZERO] = {"saturating, NaN gives 0", CAUSE_NANINF, true},
     [WAY_LEAST] = {"saturating, NaN gives the smallest integer", CAUSE_NANINF, true},
     [WAY_HALVES] = {"two saturating 32-bit halves", CAUSE_NANINF, true},
-    [WAY_NEAREST + 1] = {NULL, CAUSE_UNEXPLAINED, false, false},
+    [WAY_CUT_WRAP + 1] = {NULL, CAUSE_UNEXPLAINED, false, false},
 };
 
 /* Of a finite x, for a float format: the number of that format toward zero. */
@@ -71,6 +75,9 @@ static uint64_t way_bits(enum dtype to, enum way way, double x)
         return integer ? dtype_round(to, round(x)) : away_bits(to, x);
     case WAY_FLUSH:
         return dtype_is_subnormal(to, plain) ? dtype_round(to, copysign(0, x)) : plain;
+    case WAY_WRAP:
+    case WAY_CUT_WRAP:
+        return dtype_round(DTYPE_I32, way == WAY_WRAP ? x : trunc(x)) & 255;
     default:
         return dtype_round(to, x);
     }
@@ -82,6 +89,8 @@ static bool applies(enum dtype from, enum dtype to, enum way way)
     bool free = to == DTYPE_I64 || (from == DTYPE_F64 && to == DTYPE_I32);
     if (way <= WAY_HALVES)
         return free && (way != WAY_HALVES || to == DTYPE_I64);
+    if (way >= WAY_WRAP)
+        return integer && dtype_info(to)->bytes == 1;
     return !(integer && way == WAY_FLUSH) && convert_truncates(to) == (way == WAY_NEAREST);
 }
 
