@@ -132,9 +132,10 @@ void diagnose_rows(struct suspect *s)
         return;
     struct rows r = rows_of(s, length);
     int64_t few = r.above < r.below ? r.above : r.below;
+    bool most = r.explained > 0.6 * r.seen && r.healed * 2 > s->n_bad;
     bool heals = r.healed * 10 > s->n_bad * 8 && r.explained * (double)length > 10 * r.seen;
     if (r.count < 8 || few * 6 < r.count || !(r.seen > 0) ||
-        (r.explained < 0.6 * r.seen && !heals) || r.together > 0.5 * r.explained ||
+        (!most && !heals) || r.together > 0.5 * r.explained ||
         r.largest > 0x1p-5)
         return;
     claim_add(s->o, CAUSE_ACCUMULATE, s->side,

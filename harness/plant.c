@@ -71,6 +71,18 @@ static void size_off(const struct tensor *t, int step, char *ret)
     snprintf(ret, SIZE_TEXT, "off by 2^-%d of itself", step);
 }
 
+static void size_rows(const struct tensor *t, int step, char *ret)
+{
+    (void)t;
+    snprintf(ret, SIZE_TEXT, "factors within 2^-%d of 1", 8 + step);
+}
+
+static void size_wave(const struct tensor *t, int step, char *ret)
+{
+    (void)t;
+    snprintf(ret, SIZE_TEXT, "off by 2^-%d", 10 + step);
+}
+
 static void size_bits(const struct tensor *t, int step, char *ret)
 {
     (void)t;
@@ -98,6 +110,8 @@ static void size_whole(const struct tensor *t, int step, char *ret)
 static const struct plant_mutation mutations[] = {
     {"scaled", size_factor, plant_scaled},
     {"rows_scaled", size_factor, plant_rows_scaled},
+    {"rows_off", size_rows, plant_rows_off},
+    {"wave", size_wave, plant_wave},
     {"low_bits", size_bits, plant_low_bits},
     {"flush", size_share, plant_flush},
     {"nan_lost", size_share, plant_nan_lost},

@@ -9,7 +9,7 @@
 typedef int64_t plant_apply(struct tensor *t, const struct oracle *o, int step);
 
 /* plantvalue.c */
-plant_apply plant_scaled, plant_rows_scaled, plant_low_bits, plant_flush, plant_nan_lost,
+plant_apply plant_scaled, plant_rows_scaled, plant_rows_off, plant_wave, plant_low_bits, plant_flush, plant_nan_lost,
     plant_inf_nan, plant_inf_largest, plant_minus_zero, plant_nan, plant_poison, plant_units,
     plant_exact, plant_toward_zero, plant_upward, plant_bias, plant_sign_bit;
 

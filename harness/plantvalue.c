@@ -26,6 +26,31 @@ int64_t plant_rows_scaled(struct tensor *t, const struct oracle *o, int step)
     return n;
 }
 
+/* A divisor of each row that lost bits: factors at random, to both sides of 1. */
+int64_t plant_rows_off(struct tensor *t, const struct oracle *o, int step)
+{
+    int64_t n = 0, columns = plant_columns(t);
+    (void)o;
+    for (int64_t i = 0; i < t->count; i++) {
+        uint64_t row = (uint64_t)(i / columns) + 1;
+        double at_random = (double)((row * UINT64_C(0x9e3779b97f4a7c15)) >> 11) * 0x1p-52 - 1;
+        n += plant_put_value(t, i, tensor_value(t, i) * (1 + at_random * ldexp(1, -8 - step)));
+    }
+    return n;
+}
+
+/* Another approximation: the relative error is a wave over the results' logarithm. */
+int64_t plant_wave(struct tensor *t, const struct oracle *o, int step)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        double x = o->value[i];
+        if (isfinite(x) && x != 0)
+            n += plant_put_value(t, i, x * (1 + ldexp(sin(6 * log2(fabs(x))), -10 - step)));
+    }
+    return n;
+}
+
 int64_t plant_low_bits(struct tensor *t, const struct oracle *o, int step)
 {
     int64_t n = 0;
