@@ -67,17 +67,19 @@ typedef void detector(struct suspect *s);
 /* Bit and class evidence first, since it is certain; then values; then places, which say least.
  */
 static detector *const detectors[] = {
-    diagnose_unwritten,  diagnose_fresh_memory, diagnose_classes,       diagnose_flush,
-    diagnose_dropped,    diagnose_formula,      diagnose_carry,
-    diagnose_moved,        diagnose_models_bits,   diagnose_flushed,
-    diagnose_zeros,      diagnose_origin,       diagnose_codes,         diagnose_packing,
-    diagnose_bytes,      diagnose_readings,
-    diagnose_exchanged,  diagnose_table,        diagnose_reciprocal,    diagnose_rows,
-    diagnose_blocks,     diagnose_whatif,       diagnose_entry,         diagnose_coarse,
-    diagnose_rounding,   diagnose_bracket,      diagnose_inputs,        diagnose_factor,
-    diagnose_reordered,  diagnose_low_bits,     diagnose_models_errors, diagnose_smooth,
-    diagnose_slope,      diagnose_affine,       diagnose_limits,        diagnose_neighbours,
-    diagnose_noise,      diagnose_places,
+    diagnose_unwritten, diagnose_fresh_memory, diagnose_origin,
+    diagnose_classes, diagnose_flush, diagnose_dropped,
+    diagnose_formula, diagnose_carry, diagnose_moved,
+    diagnose_models_bits, diagnose_flushed, diagnose_zeros,
+    diagnose_codes, diagnose_packing, diagnose_bytes,
+    diagnose_readings, diagnose_exchanged, diagnose_table,
+    diagnose_reciprocal, diagnose_rows, diagnose_blocks,
+    diagnose_whatif, diagnose_entry, diagnose_coarse,
+    diagnose_rounding, diagnose_bracket, diagnose_inputs,
+    diagnose_factor, diagnose_reordered, diagnose_low_bits,
+    diagnose_models_errors, diagnose_smooth, diagnose_slope,
+    diagnose_affine, diagnose_limits, diagnose_neighbours,
+    diagnose_noise, diagnose_places,
 };
 
 /* What two sides without a reference can show. */

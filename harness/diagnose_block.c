@@ -79,7 +79,7 @@ static void blocks_fit(const struct suspect *s, struct blocks *b)
 static bool claim_blocks(struct suspect *s, const struct blocks *b)
 {
     bool zeros = b->low == 0 && b->high == 0; /* nothing was computed: no scale does that */
-    if (zeros || b->tested < 16 || b->fits * 20 < b->tested * 19 || b->bad * 10 < s->n_bad * 9 ||
+    if (zeros || b->tested < 16 || b->fits * 20 < b->tested * 19 || b->bad * 10 < s->n_bad * 8 ||
         b->seen < 8 || b->agree * 20 < b->seen * 19 || (b->wrong > 1 && b->high - b->low <= 1e-6 * fabs(b->high)))
         return false;
     claim_add(s->o, CAUSE_SCALE, s->side, 0.97,
@@ -88,6 +88,19 @@ static bool claim_blocks(struct suspect *s, const struct blocks *b)
               (long long)b->length, b->row < s->count ? " of a row" : "", (long long)b->wrong,
               b->low, b->high);
     return true;
+}
+
+/* The columns in which elements are wrong, where they are one block of equal ones. */
+static int64_t wrong_columns(const struct suspect *s, int64_t row)
+{
+    int64_t first = row, last = -1;
+    for (int64_t i = s->first; i <= s->last; i++)
+        if (s->bad[i]) {
+            first = i % row < first ? i % row : first;
+            last = i % row > last ? i % row : last;
+        }
+    int64_t length = last - first + 1;
+    return length >= 8 && length < row && first % length == 0 ? length : 0;
 }
 
 void diagnose_blocks(struct suspect *s)
@@ -105,6 +118,11 @@ void diagnose_blocks(struct suspect *s)
             if (claim_blocks(s, &b))
                 return;
         }
+    struct blocks b = {.length = row < s->count ? wrong_columns(s, row) : 0, .row = row};
+    if (b.length) {
+        blocks_fit(s, &b);
+        claim_blocks(s, &b);
+    }
 }
 
 /* --- the reciprocal --------------------------------------------------------------------------

@@ -187,11 +187,12 @@ void diagnose_bracket(struct suspect *s)
 /* Where results are defined to the bit, the reference is the rounded one. */
 struct steps {
     int64_t n, wrong, near, up, zero; /* up: above the right one; zero: toward zero from it */
+    int64_t odd;                      /* wrong ones whose last bit is set */
 };
 
 static int64_t step_of(enum dtype d, double right, uint64_t got)
 {
-    if (!dtype_is_finite(d, got))
+    if (!dtype_is_finite(d, got) || !dtype_is_finite(d, dtype_round(d, right)))
         return INT64_MAX;
     return ulp_position(d, got) - ulp_position(d, dtype_round(d, right));
 }
@@ -204,6 +205,7 @@ static void steps_count(const struct suspect *s, struct steps *x)
         if (!isfinite(right) || isinf(s->in->oracle->bound[i]))
             continue;
         x->n++;
+        x->odd += s->bad[i] && (tensor_bits(s->t, i) & 1);
         if (!s->bad[i])
             continue;
         int64_t step = step_of(d, right, tensor_bits(s->t, i));
@@ -244,6 +246,7 @@ void diagnose_neighbours(struct suspect *s)
                       : wrong - zero >= least ? "farther from zero"
                       : up >= least           ? "above"
                       : wrong - up >= least   ? "below"
+                      : (double)x.odd >= wrong && wrong > 32 ? "with an odd last bit"
                                               : NULL;
     bool directed = way && half > 0.3 && half < 0.7;
     if (way && half > 0.9 && dtype_info(s->t->dtype)->bytes == 1) {

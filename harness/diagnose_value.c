@@ -42,6 +42,7 @@ struct classes {
     int64_t nan;        /* NaN where a finite number is right */
     int64_t nan_zero;   /* ... which is 0 */
     int64_t zeros;      /* elements for which 0 is right */
+    int64_t gone;       /* wrong ones that are 0 */
 };
 
 static void classes_count(const struct suspect *s, struct classes *c)
@@ -50,13 +51,15 @@ static void classes_count(const struct suspect *s, struct classes *c)
     for (int64_t i = 0; i < s->count; i++) {
         uint64_t bits = tensor_bits(s->t, i);
         double right = s->in->oracle->value[i];
-        bool odd = !dtype_is_finite(d, bits) || !isfinite(right);
+        bool number = isfinite(right) && dtype_is_finite(d, dtype_round(d, right));
+        bool odd = !dtype_is_finite(d, bits) || !number;
         c->zeros += right == 0;
+        c->gone += s->bad[i] && tensor_value(s->t, i) == 0;
         if (!s->bad[i] || !odd)
             continue;
         c->special++;
         c->poison += dtype_info(d)->kind == DTYPE_KIND_FLOAT && carries_poison(d, bits);
-        c->nan += dtype_is_nan(d, bits) && isfinite(right);
+        c->nan += dtype_is_nan(d, bits) && number;
         c->nan_zero += dtype_is_nan(d, bits) && right == 0;
     }
 }
@@ -85,8 +88,16 @@ static void claim_nan(struct suspect *s, const struct classes *c)
 void diagnose_classes(struct suspect *s)
 {
     struct classes c = {0};
+    double least;
     classes_count(s, &c);
-    if (c.special * 2 < s->n_bad)
+    bool overflown = c.special && c.special < s->n_bad &&
+                     c.special + c.gone == s->n_bad && inputs_finite(s) && suspect_above(s, &least);
+    if (overflown)
+        claim_add(s->o, CAUSE_NANINF, s->side, 1,
+                  "%lld NaN or Inf and %lld zeros, all and only where an input is %.6g or larger in "
+                  "magnitude: what overflows on the way, and what is divided by it",
+                  (long long)c.special, (long long)c.gone, least);
+    if (c.special * 2 < s->n_bad || overflown)
         return;
     if (c.poison * 2 > c.special)
         claim_add(s->o, CAUSE_UNINITIALISED, s->side, share(c.poison, s->n_bad),

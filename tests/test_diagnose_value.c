@@ -92,6 +92,13 @@ static void inputs_flushed(struct scene *s)
             put(s, i, 0);
 }
 
+static void logs_of_flushed(struct scene *s)
+{
+    for (int64_t i = 0; i < s->b.count; i++)
+        if (fabs(tensor_value(input_named(s, "x"), i)) < 0x1p-126)
+            put(s, i, -(double)INFINITY);
+}
+
 static void products_of_flushed(struct scene *s)
 {
     const struct tensor *a = input_named(s, "a"), *b = input_named(s, "b");
@@ -176,6 +183,12 @@ static void odd_all(struct scene *s)
     round_all(s, 2);
 }
 
+static void odd_of_input(struct scene *s)
+{
+    for (int64_t i = 0; i < s->b.count; i++)
+        put(s, i, rounded(tensor_value(input_named(s, "x"), i), 24, 2));
+}
+
 static void drawn_all(struct scene *s)
 {
     round_all(s, 3);
@@ -216,6 +229,15 @@ static void next_block(struct scene *s)
         double own = tensor_value(m, i / 64), other = tensor_value(m, (i / 64 + 1) % m->count);
         put(s, i, s->right.value[i] / own * other);
     }
+}
+
+/* The last 100 columns of each row without their scale. */
+static void last_block(struct scene *s)
+{
+    const struct tensor *scale = input_named(s, "scale");
+    for (int64_t i = 0; i < s->b.count; i++)
+        if (i % 300 >= 200)
+            put(s, i, s->right.value[i] / tensor_value(scale, i / 300 * 3 + 2));
 }
 
 static void reciprocals(struct scene *s)
@@ -324,6 +346,7 @@ static const struct {
     {"convert/cast:from=f64,to=f32,table=sweep,n=4096", "y", zeros_for_subnormals, CAUSE_FLUSH},
     {"fp8/cast:rows=9,d=301,to=e5m2,dist=wide", "code", zeros_for_subnormals, CAUSE_FLUSH},
     {"convert/cast:from=f16,to=f32,table=sweep,n=65536", "y", inputs_flushed, CAUSE_FLUSH},
+    {"math/log2f:n=900,lo=1e-41,hi=1e-36", "y", logs_of_flushed, CAUSE_FLUSH},
     {"gemm/naive:dtype=f16,m=20,n=13,k=24,dist=subnormal", "c", products_of_flushed, CAUSE_FLUSH},
     {"convert/cast:from=f32,to=f16,n=3000,dist=wide", "y", largest_for_infinite, CAUSE_NANINF},
     {"math/expf:n=900,lo=60,hi=120", "y", nan_for_infinite, CAUSE_NANINF},
@@ -332,10 +355,12 @@ static const struct {
     {"norm/layer:dtype=bf16,rows=5,d=77", "y", cut_all, CAUSE_ROUNDING},
     {"rope/neox:dtype=f16,tokens=11,heads=2,d=66", "y", away_all, CAUSE_ROUNDING},
     {"rope/neox:dtype=f16,tokens=11,heads=2,d=66", "y", odd_all, CAUSE_ROUNDING},
+    {"convert/cast:from=f64,to=f32,n=900", "y", odd_of_input, CAUSE_ROUNDING},
     {"activation/silu:dtype=bf16,rows=7,d=301", "y", drawn_all, CAUSE_ROUNDING},
     {"activation/gelu:dtype=bf16,rows=70,d=301", "y", twice_by_f16, CAUSE_ROUNDING},
     {"convert/cast:from=f32,to=i8,table=ties,n=3000", "y", half_up, CAUSE_ROUNDING},
     {"convert/cast:from=f32,to=i8,n=2000,dist=lognormal", "y", wrap, CAUSE_ROUNDING},
+    {"fp8/dequantize:rows=8,d=300,group=block,width=100", "y", last_block, CAUSE_SCALE},
     {"optim8bit/dequantize:n=2101,block=64", "y", next_block, CAUSE_SCALE},
     {"fp8/quantize:rows=20,d=301", "scale", reciprocals, CAUSE_SCALE},
     {"gemm/naive:m=33,n=18,k=40,dtype=f16", "c", beside_bias, CAUSE_SCALE},
@@ -358,7 +383,13 @@ START_TEST(faults_of_values_are_named)
     struct finding_out o = {0};
     scene_open(&s, rows[_i].id, rows[_i].out);
     rows[_i].alter(&s);
-    struct diagnose_input in = {&s.id, &s.plan, s.in, s.which, &s.a, &s.b, &s.right, NULL};
+    struct diagnose_input in = {.id = &s.id,
+                                .plan = &s.plan,
+                                .input = s.in,
+                                .which = s.which,
+                                .a = &s.a,
+                                .b = &s.b,
+                                .oracle = &s.right};
     ck_assert_int_eq(
         stats_compute(&s.a, &s.b, &s.right, poison_bits(s.a.dtype), 1, &o.stats, &e), 0);
     verdict_output(&f, &o);
