@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "diagnose.h"
 
+#include <math.h>
+
 #include "poison.h"
 
 /* Evidence in where the wrong elements are: of an excerpt, from what was counted over all of the
