@@ -113,14 +113,15 @@ static bool take_code(struct caserun *r)
  */
 
 /* What byte `at` around tensor i holds. A float read from there is the NaN that outputs start as,
- * so that it cannot pass for a small number; in repeats on other memory it is another number. */
+ * negative, so that it passes neither for a small number nor for one never written; in repeats on
+ * other memory it is another number. */
 static unsigned char guard_byte(const struct caserun *r, int i, size_t at)
 {
     enum dtype d = r->tensor[i].dtype;
     size_t bytes = (size_t)dtype_info(d)->bytes;
     bool number = dtype_info(d)->kind == DTYPE_KIND_FLOAT && bytes > 1;
-    return number && r->guard == POISON_BYTE ? (unsigned char)(poison_bits(d) >> at % bytes * 8)
-                                             : r->guard;
+    uint64_t pattern = poison_bits(d) | UINT64_C(1) << (8 * bytes - 1);
+    return number && r->guard == POISON_BYTE ? (unsigned char)(pattern >> at % bytes * 8) : r->guard;
 }
 
 static bool buffer_put(struct caserun *r, int i)

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Running sums: an element's error is all later elements' error, to the end of the row. A carry that
- * a block handed on and another one missed shows as one constant from a place on. */
+/* Running sums: an element's error is all later elements' error, to the end of the row. A carry
+ * that a block handed on and another one missed shows as one constant from a place on. */
 
 struct carry {
     int64_t columns, rows;
@@ -75,9 +75,10 @@ void diagnose_carry(struct suspect *s)
         return;
     /* Every row at the same place is a rule; some rows, or the only one, may be chance. */
     bool rule = is_stable(s) || (c.rows > 1 && c.at_first == c.rows);
-    claim_add(s->o, rule ? CAUSE_LOCALISED : CAUSE_RACE, s->side, 0.97,
-              "%lld of %lld rows are off by one constant from a place to their end, the first by "
-              "%.6g from index %lld on: a carry was lost%s",
-              (long long)c.rows_hit, (long long)c.rows, c.offset, (long long)c.first,
-              rule ? ", in every run" : "; whether each time, --repeat 8 shows");
+    claim_add(
+        s->o, rule ? CAUSE_LOCALISED : CAUSE_RACE, s->side, 0.97,
+        "%lld of %lld rows are off by one constant from a place to their end, the first by "
+        "%.6g from index %lld on: a carry was lost%s",
+        (long long)c.rows_hit, (long long)c.rows, c.offset, (long long)c.first,
+        rule ? ", in every run" : "; whether each time, --repeat 8 shows");
 }

@@ -9,9 +9,9 @@
 #include "exprmutant.h"
 #include "ulp.h"
 
-/* A case file's formula says how a result comes about, so it also says what a faulty kernel would
- * give: an operand read elsewhere, a sum that ends too early. The one that gives what nine in ten
- * of the wrong elements hold is named. */
+/* A case file's formula says how a result comes about, so it also says what a faulty kernel
+ * would give: an operand read elsewhere, a sum that ends too early. The one that gives what
+ * nine in ten of the wrong elements hold is named. */
 
 /* Elements that are looked at, and nodes of formulas computed in all; choices. */
 enum { FORMULA_SAMPLE = 64, FORMULA_FIRST = 8, FORMULA_LOOKS = 20 * 1000 * 1000 };
@@ -41,7 +41,8 @@ static void sample_take(struct trial *t)
 static const struct expr_rules exact = {.largest = INFINITY};
 
 /* Does the device have what the mutant gives, within the element's bound? */
-static bool mutant_gives(const struct trial *t, const struct expr *x, struct expr_env *v, int64_t i)
+static bool mutant_gives(const struct trial *t, const struct expr *x, struct expr_env *v,
+                         int64_t i)
 {
     casefile_formula_at(t->output, t->x, i, v);
     struct expr_real r = expr_real(x, &exact, v);
@@ -99,8 +100,8 @@ static bool trial_open(struct trial *t, const struct suspect *s)
     const struct casefile *f = in->id->family->file;
     if (!f || s->n_bad < 4)
         return false;
-    *t = (struct trial){.s = s, .x = &f->tensor[in->which].formula,
-                        .output = &in->plan->tensor[in->which]};
+    *t = (struct trial){
+        .s = s, .x = &f->tensor[in->which].formula, .output = &in->plan->tensor[in->which]};
     t->env = (struct expr_env){.value = t->param, .tensor = in->input};
     if (!t->x->count ||
         casefile_formula_env(in->id, in->plan, in->which, t->param, &t->env, NULL))
@@ -118,8 +119,9 @@ void diagnose_formula(struct suspect *s)
         int rank = t->output->rank, n_index = t->x->n_index;
         for (int k = 0; k < s->in->plan->n_tensor; k++)
             name[k] = s->in->plan->tensor[k].name;
-        mutants_try(t, list, expr_mutants(t->x, name, s->in->input, t->env.range,
-                                          rank < n_index ? rank : n_index, list));
+        mutants_try(t, list,
+                    expr_mutants(t->x, name, s->in->input, t->env.range,
+                                 rank < n_index ? rank : n_index, list));
     }
     free(t);
     free(list);

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Right values in the wrong place. Each guess says where an element would have come from; one is
- * named when nine in ten of the wrong elements that were written hold what that place should hold,
- * and places taken at random would not do as well. */
+/* Right values in the wrong place. Each guess says where an element would have come from; one
+ * is named when nine in ten of the wrong elements that were written hold what that place should
+ * hold, and places taken at random would not do as well. */
 
 enum { MOVED_SAMPLE = 512, VOTES = 1024, MOVED_SEARCH_MAX = 1 << 22 };
 
@@ -117,7 +117,8 @@ static void guess_try(const struct moves *m, struct guess *g)
         int64_t i = m->index[x], from = guess_source(g, m->s->t, i);
         hits += from != i && fits_at(m->s, i, from);
         /* A place that has nothing to do with it. */
-        chance += fits_at(m->s, i, (int64_t)((uint64_t)(x + 1) * 0x9e3779b97f4a7c15u >> 1) % count);
+        chance +=
+            fits_at(m->s, i, (int64_t)((uint64_t)(x + 1) * 0x9e3779b97f4a7c15u >> 1) % count);
     }
     g->hits = (double)hits / (double)m->n;
     g->chance = (double)chance / (double)m->n;
@@ -333,7 +334,8 @@ static void claim_guess(const struct guess *g, const struct moves *m, struct sus
               both ? 1 : part * g->hits * (double)m->n_written / (double)s->n_bad,
               "%.4g %% of %lld %s elements are what %s %s%s", 100 * g->hits,
               (long long)m->n_written, s->words[0], where,
-              s->side == '=' ? "holds on side A" : "should hold", both ? ", and others were never written" : "");
+              s->side == '=' ? "holds on side A" : "should hold",
+              both ? ", and others were never written" : "");
 }
 
 void diagnose_moved(struct suspect *s)

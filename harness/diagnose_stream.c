@@ -8,9 +8,9 @@
 #include "draws.h"
 #include "ulp.h"
 
-/* Evidence that random numbers were drawn, and that the sides drew others: zeros in other places at
- * random (dropout), numbers without inputs they could come from (generators), noise added to an
- * input, rounding at random. */
+/* Evidence that random numbers were drawn, and that the sides drew others: zeros in other
+ * places at random (dropout), numbers without inputs they could come from (generators), noise
+ * added to an input, rounding at random. */
 
 /* What is expected, and what is there; numbers for which draws.h has tests. */
 struct streams {
@@ -83,12 +83,13 @@ static bool claim_zeros(struct streams *t, const uint8_t *apart)
         return false;
     for (int64_t i = 0; i < t->n; i++)
         zeros += t->y[i] == 0;
-    claim_add(t->o, CAUSE_RNG, t->side, 1,
-              "equal where both are not zero, but %lld zeros lie elsewhere, as many of %s as of "
-              "%s and in no order (first at %lld): elements are dropped at random, %.1f %% of "
-              "them, by other random numbers",
-              (long long)m, t->first, t->second, (long long)first_apart(t),
-              100 * (double)zeros / (double)t->n);
+    claim_add(
+        t->o, CAUSE_RNG, t->side, 1,
+        "equal where both are not zero, but %lld zeros lie elsewhere, as many of %s as of "
+        "%s and in no order (first at %lld): elements are dropped at random, %.1f %% of "
+        "them, by other random numbers",
+        (long long)m, t->first, t->second, (long long)first_apart(t),
+        100 * (double)zeros / (double)t->n);
     return true;
 }
 
@@ -142,11 +143,12 @@ static bool claim_same_numbers(struct streams *t, int64_t first)
 {
     int64_t shift = draws_shift(t->x, t->y, t->n, first);
     if (shift) {
-        claim_add(t->o, CAUSE_RNG, t->side, 1,
-                  "from element %lld on %s holds the numbers that %s holds %lld elements %s: one "
-                  "stream, begun or cut otherwise",
-                  (long long)first, t->second, t->first, llabs((long long)shift),
-                  shift > 0 ? "further on" : "before");
+        claim_add(
+            t->o, CAUSE_RNG, t->side, 1,
+            "from element %lld on %s holds the numbers that %s holds %lld elements %s: one "
+            "stream, begun or cut otherwise",
+            (long long)first, t->second, t->first, llabs((long long)shift),
+            shift > 0 ? "further on" : "before");
         return true;
     }
     if (!draws_permuted(t->x, t->y, t->n))
@@ -171,8 +173,7 @@ static bool claim_other_numbers(struct streams *t, int64_t first)
               "equal up to element %lld, then other numbers of the same distribution "
               "(Kolmogorov-Smirnov p = %.2g%s) that have nothing to do with each other "
               "(correlation %.2g; with the next one %.2g): other streams",
-              (long long)first, test.p, even ? ", even" : "", test.pair,
-              test.next);
+              (long long)first, test.p, even ? ", even" : "", test.pair, test.next);
     return true;
 }
 
@@ -208,7 +209,8 @@ static const struct tensor *only_input(const struct diagnose_input *in, int64_t 
 {
     const struct tensor *found = NULL;
     for (int i = 0; in->plan && i < in->plan->n_tensor; i++)
-        if (in->input[i] && in->plan->tensor[i].role != TENSOR_OUT && in->input[i]->count == count)
+        if (in->input[i] && in->plan->tensor[i].role != TENSOR_OUT &&
+            in->input[i]->count == count)
             found = in->input[i];
     return found && input_elements(in) - count < count / 2 ? found : NULL;
 }
@@ -256,8 +258,8 @@ struct rounded {
 
 /* How far the reference lies on the way from the number below to the one above, which are
  * stored; false where it is one itself. */
-static bool way(const struct diagnose_input *in, enum dtype d, int64_t i, double ret_neighbour[2],
-                double *ret_part)
+static bool way(const struct diagnose_input *in, enum dtype d, int64_t i,
+                double ret_neighbour[2], double *ret_part)
 {
     double value = in->oracle->value[i], tail = in->oracle->tail[i];
     if (!isfinite(value))
@@ -300,19 +302,21 @@ static bool rounds_at_random(const struct rounded *r)
     if (r->n < 128 || r->other * 100 > r->n || r->nearest * 10 > r->n * 9)
         return false;
     for (int p = 0; p < PARTS; p++)
-        if (r->variance[p] < 2 || fabs((double)r->up[p] - r->expected[p]) > 4 * sqrt(r->variance[p]) + 1)
+        if (r->variance[p] < 2 ||
+            fabs((double)r->up[p] - r->expected[p]) > 4 * sqrt(r->variance[p]) + 1)
             return false;
     return true;
 }
 
 static void claim_rounded(const struct rounded *random, struct finding_out *o, int64_t first)
 {
-    claim_add(o, CAUSE_RNG, '=', 0.95,
-              "both sides round at random, up as often as the exact result is far on its way to "
-              "the next number (%.1f %% of %lld are the nearest), by other random numbers from "
-              "element %lld on",
-              100 * (double)random->nearest / (double)random->n, (long long)random->n,
-              (long long)first);
+    claim_add(
+        o, CAUSE_RNG, '=', 0.95,
+        "both sides round at random, up as often as the exact result is far on its way to "
+        "the next number (%.1f %% of %lld are the nearest), by other random numbers from "
+        "element %lld on",
+        100 * (double)random->nearest / (double)random->n, (long long)random->n,
+        (long long)first);
 }
 
 bool diagnose_random_rounding(const struct diagnose_input *in, struct finding_out *o)

@@ -51,7 +51,8 @@ bool draws_alike(const double *x, const double *y, int64_t n, struct draws_test 
     if (n < 64)
         return false;
     double one = far / sqrt((double)n);
-    double next_x = fabs(correlation(x, x + 1, n - 1)), next_y = fabs(correlation(y, y + 1, n - 1));
+    double next_x = fabs(correlation(x, x + 1, n - 1)),
+           next_y = fabs(correlation(y, y + 1, n - 1));
     *ret_test = (struct draws_test){sample_ks_p(distance(x, y, n), n, n), correlation(x, y, n),
                                     fmax(next_x, next_y)};
     return ret_test->p > 1e-3 && fabs(ret_test->pair) < one && ret_test->next < one;
@@ -101,7 +102,8 @@ static bool window_equal(const double *x, const double *y, int64_t n)
     return true;
 }
 
-static bool shift_holds(const double *x, const double *y, int64_t n, int64_t from, int64_t shift)
+static bool shift_holds(const double *x, const double *y, int64_t n, int64_t from,
+                        int64_t shift)
 {
     int64_t seen = 0, equal = 0;
     for (int64_t i = from; i < n; i++) {

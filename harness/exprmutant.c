@@ -20,18 +20,19 @@ struct list {
     struct expr_mutant *m;
 };
 
-static struct expr_mutant *add(struct list *l, enum cause cause, int node, enum expr_change change,
-                               int axis, int64_t by, const char *format, ...)
-    __attribute__((format(printf, 7, 8)));
+static struct expr_mutant *add(struct list *l, enum cause cause, int node,
+                               enum expr_change change, int axis, int64_t by,
+                               const char *format, ...) __attribute__((format(printf, 7, 8)));
 
-static struct expr_mutant *add(struct list *l, enum cause cause, int node, enum expr_change change,
-                               int axis, int64_t by, const char *format, ...)
+static struct expr_mutant *add(struct list *l, enum cause cause, int node,
+                               enum expr_change change, int axis, int64_t by,
+                               const char *format, ...)
 {
     if (l->count == EXPR_MUTANTS_MAX)
         return NULL;
     struct expr_mutant *m = &l->m[l->count++];
-    *m = (struct expr_mutant){.cause = cause, .node = node, .change = (int)change, .axis = axis,
-                              .by = by};
+    *m = (struct expr_mutant){
+        .cause = cause, .node = node, .change = (int)change, .axis = axis, .by = by};
     memcpy(m->slots, l->x->node[node].slots, sizeof m->slots);
     va_list ap;
     va_start(ap, format);
@@ -53,7 +54,10 @@ static bool is_run(const struct expr_node *n)
 
 static const char *run_name(const struct expr_node *n)
 {
-    return n->op == EXPR_SUM ? "sum" : n->op == EXPR_MEAN ? "mean" : n->op == EXPR_LOWEST ? "min" : "max";
+    return n->op == EXPR_SUM      ? "sum"
+           : n->op == EXPR_MEAN   ? "mean"
+           : n->op == EXPR_LOWEST ? "min"
+                                  : "max";
 }
 
 /* Terms that are lost, or too many. */
@@ -77,18 +81,19 @@ static void run_mutants(struct list *l, int at)
             "the %s over %s has its first %lld of %lld terms only", name, k, (long long)by,
             (long long)range);
     if (range > 1) {
-        add(l, CAUSE_LOCALISED, at, EXPR_ENDS, 0, range - 1, "the %s over %s lacks its last term",
+        add(l, CAUSE_LOCALISED, at, EXPR_ENDS, 0, range - 1,
+            "the %s over %s lacks its last term", name, k);
+        add(l, CAUSE_LOCALISED, at, EXPR_BEGINS, 0, 1, "the %s over %s lacks its first term",
             name, k);
-        add(l, CAUSE_LOCALISED, at, EXPR_BEGINS, 0, 1, "the %s over %s lacks its first term", name,
-            k);
     }
-    add(l, CAUSE_LOCALISED, at, EXPR_ENDS, 0, range + 1, "the %s over %s has a term too many", name,
-        k);
+    add(l, CAUSE_LOCALISED, at, EXPR_ENDS, 0, range + 1, "the %s over %s has a term too many",
+        name, k);
     for (int64_t by = 4; by <= 256; by *= 2)
         if (range % by)
             add(l, CAUSE_LOCALISED, at, EXPR_ENDS, 0, (range + by - 1) / by * by,
-                "the %s over %s runs on to a multiple of %lld: %lld terms instead of %lld", name,
-                k, (long long)by, (long long)((range + by - 1) / by * by), (long long)range);
+                "the %s over %s runs on to a multiple of %lld: %lld terms instead of %lld",
+                name, k, (long long)by, (long long)((range + by - 1) / by * by),
+                (long long)range);
 }
 
 static void slots_words(const struct list *l, const struct expr_node *n, const int8_t *slots,
@@ -122,15 +127,16 @@ static void slot_mutants(struct list *l, int at)
             slots[a] = (int8_t)(pick < l->n_result ? pick : n->slots[pick - l->n_result]);
             fits &= l->range[slots[a]] == l->range[n->slots[a]];
             for (int earlier = 0; earlier < n->n_slot && pick >= l->n_result; earlier++)
-                fits &= n->slots[pick - l->n_result] >= l->n_result; /* the others came already */
+                fits &=
+                    n->slots[pick - l->n_result] >= l->n_result; /* the others came already */
         }
         if (!fits || !memcmp(slots, n->slots, (size_t)n->n_slot))
             continue;
         char was[64], is[64];
         slots_words(l, n, n->slots, was, sizeof was);
         slots_words(l, n, slots, is, sizeof is);
-        struct expr_mutant *m = add(l, CAUSE_MASK, at, EXPR_AS_WRITTEN, 0, 0, "%.50s in the place of %.50s",
-                                    is, was);
+        struct expr_mutant *m = add(l, CAUSE_MASK, at, EXPR_AS_WRITTEN, 0, 0,
+                                    "%.50s in the place of %.50s", is, was);
         if (m)
             memcpy(m->slots, slots, sizeof slots);
     }
@@ -150,15 +156,16 @@ static void place_mutants(struct list *l, int at)
     for (int a = t->rank - 1; a >= 0; a--)
         for (int by = -2; by <= 2; by++)
             if (by && t->dim[a] > 2)
-                add(l, CAUSE_MASK, at, EXPR_MOVED, a, by,
-                    "%s read %d %s in dimension %d", name, abs(by), by > 0 ? "further on" : "before", a);
+                add(l, CAUSE_MASK, at, EXPR_MOVED, a, by, "%s read %d %s in dimension %d", name,
+                    abs(by), by > 0 ? "further on" : "before", a);
     for (int64_t by = 2; by < t->count; by *= 2)
         for (int a = -1; a < t->rank; a++) {
             if (a >= 0 && by >= t->dim[a])
                 continue;
             bool lost = by > 1024 || (by == 256 && a >= 0 && a < t->rank - 1);
             add(l, lost ? CAUSE_OVERFLOW : CAUSE_LOCALISED, at, EXPR_WRAPPED, a, by,
-                a < 0 ? "%s read at the element's index modulo %lld" : "%s read at its index modulo %lld in dimension %d",
+                a < 0 ? "%s read at the element's index modulo %lld"
+                      : "%s read at its index modulo %lld in dimension %d",
                 name, (long long)by, a);
         }
 }
@@ -172,8 +179,9 @@ static void absent_mutants(struct list *l, int at)
     add(l, CAUSE_MASK, at, EXPR_CONSTANT, 0, 0, "%s left out: 0 in its place", name);
 }
 
-int expr_mutants(const struct expr *x, const char *const *name, const struct tensor *const *tensor,
-                 const int64_t *range, int n_result, struct expr_mutant *ret_mutant)
+int expr_mutants(const struct expr *x, const char *const *name,
+                 const struct tensor *const *tensor, const int64_t *range, int n_result,
+                 struct expr_mutant *ret_mutant)
 {
     struct list l = {x, name, tensor, range, n_result, 0, ret_mutant};
     for (int i = 0; i < x->count; i++)

@@ -61,7 +61,9 @@ int64_t expr_changed_place(const struct expr_node *n, const struct tensor *t, in
 
 bool expr_changed_term(const struct expr_node *n, int64_t k)
 {
-    return n->change == EXPR_BEGINS ? k >= n->by : n->change == EXPR_HALVED ? k / n->by % 2 == 0 : true;
+    return n->change == EXPR_BEGINS   ? k >= n->by
+           : n->change == EXPR_HALVED ? k / n->by % 2 == 0
+                                      : true;
 }
 
 /* --- how far indices run ---------------------------------------------------------------------
@@ -74,8 +76,10 @@ static enum err range_meet(const struct expr *x, const struct expr_node *n,
     for (int i = 0; i < n->n_slot; i++) {
         int64_t *known = &range[n->slots[i]];
         if (*known >= 0 && *known != t->dim[i])
-            return err_set(e, ERR_USAGE, "the index %s runs to %lld elsewhere, but dimension %d of "
-                           "%s is %lld", x->index[n->slots[i]], (long long)*known, i, name,
+            return err_set(e, ERR_USAGE,
+                           "the index %s runs to %lld elsewhere, but dimension %d of "
+                           "%s is %lld",
+                           x->index[n->slots[i]], (long long)*known, i, name,
                            (long long)t->dim[i]);
         *known = t->dim[i];
     }
@@ -87,11 +91,12 @@ enum err expr_ranges(const struct expr *x, const struct tensor *const *tensor,
 {
     for (int i = 0; i < x->count; i++)
         if (x->node[i].op == EXPR_ELEMENT)
-            TRY(range_meet(x, &x->node[i], tensor[x->node[i].name], name[x->node[i].name], range,
-                           e));
+            TRY(range_meet(x, &x->node[i], tensor[x->node[i].name], name[x->node[i].name],
+                           range, e));
     for (int i = 0; i < x->n_index; i++)
         if (range[i] < 0)
-            return err_set(e, ERR_USAGE, "how far does the index %s run? It stands in no tensor",
+            return err_set(e, ERR_USAGE,
+                           "how far does the index %s run? It stands in no tensor",
                            x->index[i]);
     return ERR_OK;
 }

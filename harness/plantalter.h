@@ -16,7 +16,7 @@ plant_apply plant_scaled, plant_rows_scaled, plant_rows_off, plant_wave, plant_l
 /* plantplace.c */
 plant_apply plant_tile, plant_column, plant_one, plant_unwritten, plant_from_power,
     plant_unwritten_from_power, plant_transposed, plant_next_row, plant_interleaved,
-    plant_reversed;
+    plant_reversed, plant_wrapped, plant_count_lost, plant_carry_lost, plant_memory_added;
 
 static inline int64_t plant_columns(const struct tensor *t)
 {

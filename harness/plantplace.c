@@ -76,6 +76,49 @@ int64_t plant_unwritten_from_power(struct tensor *t, const struct oracle *o, int
     return n;
 }
 
+/* Written by an index that lost its high bits: over the beginning, and missing behind. */
+int64_t plant_wrapped(struct tensor *t, const struct oracle *o, int step)
+{
+    int64_t n = 0, limit = boundary(t);
+    (void)o, (void)step;
+    for (int64_t i = limit; i < t->count; i++) {
+        n += plant_put(t, i % limit, tensor_bits(t, i));
+        n += plant_put(t, i, poison_bits(t->dtype));
+    }
+    return n;
+}
+
+/* A count that lost its high bits: so much was done. */
+int64_t plant_count_lost(struct tensor *t, const struct oracle *o, int step)
+{
+    int64_t n = 0;
+    (void)o, (void)step;
+    for (int64_t i = t->count % boundary(t); i < t->count; i++)
+        n += plant_put(t, i, poison_bits(t->dtype));
+    return n;
+}
+
+/* In the last row but one a block did not see the sum of those before it. */
+int64_t plant_carry_lost(struct tensor *t, const struct oracle *o, int step)
+{
+    int64_t columns = plant_columns(t), row = t->count - 2 * columns, from = row + columns / 2, n = 0;
+    (void)o, (void)step;
+    double carry = tensor_value(t, from - 1);
+    for (int64_t i = from; i < row + columns; i++)
+        n += plant_put_value(t, i, tensor_value(t, i) - carry);
+    return n;
+}
+
+/* Added into memory that was not zeroed; integers. */
+int64_t plant_memory_added(struct tensor *t, const struct oracle *o, int step)
+{
+    int64_t n = 0;
+    (void)o, (void)step;
+    for (int64_t i = 0; i < t->count; i += 3)
+        n += plant_put(t, i, (tensor_bits(t, i) + poison_bits(t->dtype)) & UINT32_MAX);
+    return n;
+}
+
 /* Each element becomes the one at place(i). */
 static int64_t move(struct tensor *t,
                     int64_t (*place)(int64_t i, int64_t rows, int64_t columns))
