@@ -20,11 +20,28 @@ static void make(enum dtype d, int rank, const int64_t *dim)
     memset(&charts, 0, sizeof charts);
 }
 
+/* Counted in three windows the pictures are the same. */
+static void in_windows(const struct tensor *other, bool sequence)
+{
+    struct charting *k;
+    struct charts again;
+    int64_t n = a.count;
+    const int64_t cut[] = {0, n / 3, n / 3 + (n > 0), n};
+    memset(&again, 0, sizeof again);
+    ck_assert(!charts_begin(&a, sequence, &k, NULL));
+    for (int i = 0; i < 3; i++)
+        charts_add(k, &a, other, &reference, (struct case_span){cut[i], cut[i + 1]});
+    charts_end(k, &again);
+    charts_close(k);
+    ck_assert_mem_eq(&again, &charts, sizeof charts);
+}
+
 static void draw(bool two, bool sequence)
 {
     struct errinfo e = {0};
     ck_assert_msg(!charts_make(&a, two ? &b : NULL, &reference, sequence, &charts, &e), "%s",
                   e.text);
+    in_windows(two ? &b : NULL, sequence);
     tensor_release(&a);
     tensor_release(&b);
     oracle_release(&reference);

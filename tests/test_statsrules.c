@@ -144,6 +144,26 @@ START_TEST(reference_strength)
 }
 END_TEST
 
+/* The same in windows of so many elements. */
+static void in_windows(const struct scene *s, int64_t size, struct output_stats *ret)
+{
+    struct stats *k;
+    const struct stats_subject is = {.dtype = s->a.dtype,
+                                     .count = s->a.count,
+                                     .two_sided = true,
+                                     .reference = true,
+                                     .poison = UINT64_MAX,
+                                     .threads = 2};
+    ck_assert_int_eq(stats_begin(&is, &k, NULL), ERR_OK);
+    for (int64_t from = 0; from < s->a.count; from += size) {
+        struct case_span w = {from, s->a.count - from < size ? s->a.count : from + size};
+        ck_assert_int_eq(stats_add(k, &s->a, &s->b, &s->o, w, NULL), ERR_OK);
+    }
+    memset(ret, 0, sizeof *ret);
+    ck_assert_int_eq(stats_end(k, ret, NULL), ERR_OK);
+    stats_close(k);
+}
+
 /* More elements than are kept one by one. The i-th error is known, so the distribution is. */
 START_TEST(above_exact)
 {
@@ -161,6 +181,10 @@ START_TEST(above_exact)
     ck_assert_int_eq(stats_compute(&s.a, &s.b, &s.o, UINT64_MAX, 2, &got, NULL), ERR_OK);
     ck_assert_int_eq(stats_compute(&s.a, &s.b, &s.o, UINT64_MAX, 5, &again, NULL), ERR_OK);
     ck_assert(again.a.ulp.mean == got.a.ulp.mean && again.pair.ks == got.pair.ks);
+    in_windows(&s, 3 * STATS_BLOCK, &again);
+    ck_assert_mem_eq(&again, &got, sizeof got);
+    in_windows(&s, STATS_BLOCK, &again);
+    ck_assert_mem_eq(&again, &got, sizeof got);
     ck_assert_mem_eq(again.b.bound.hist, got.b.bound.hist, sizeof got.b.bound.hist);
     const struct distribution *d = &got.a.ulp;
     ck_assert(d->count == n && d->minimum == -300 && d->maximum == 699 && d->mean == 199.5);
