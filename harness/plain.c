@@ -16,8 +16,7 @@
 #include "select.h"
 #include "verdict.h"
 
-/* --- who belongs to whom
- * ----------------------------------------------------------------------- */
+/* --- who belongs to whom --- */
 
 __attribute__((format(printf, 3, 4))) static enum err
 problem(struct plain *p, struct errinfo *e, const char *format, ...)
@@ -201,8 +200,7 @@ void plain_sides(const struct plain *p, struct finding_sides *ret_sides)
     describe_side(&p->b, &ret_sides->b, ret_sides->file_b, sizeof ret_sides->file_b);
 }
 
-/* --- one pair
- * ------------------------------------------------------------------------------------ */
+/* --- one pair --- */
 
 struct job {
     const struct plain *plain;

@@ -105,14 +105,14 @@ static void name_factor(const struct plainseen *s, double q, char *text, size_t 
             double value;
             const char *format;
         } known[] = {{sqrt(n), ", the root of dimension %.0f"},
-                     {n, ", a dimension"},
+                     {n, ", dimension %.0f"},
                      {n / (n - 1), ", n/(n-1) of dimension %.0f"},
                      {sqrt(n / (n - 1)), ", the root of n/(n-1) of dimension %.0f"}};
         for (size_t k = 0; k < 4 && n > 2 && !*text; k++) {
             bool over = fabs(q * known[k].value - 1) < close;
             if (!over && !(fabs(q / known[k].value - 1) < close))
                 continue;
-            snprintf(text, size, k == 1 ? known[k].format : known[k].format, n);
+            snprintf(text, size, known[k].format, n);
             if (over && strlen(text) + 8 < size)
                 strcat(text, " (1 by)");
         }
@@ -315,7 +315,7 @@ bool plainrule_ratios(struct plainseen *s)
 {
     enum { RATIOS_MAX = 32, EACH = 16 };
     char words[96];
-    double *q = s->n >= RULE_MANY ? malloc((size_t)s->n * sizeof *q) : NULL;
+    double *q = s->n >= RULE_MANY && plainseen_kinds(s, 0) >= 8 ? malloc((size_t)s->n * sizeof *q) : NULL;
     int64_t n = 0, kinds = 0, in_kinds = 0;
     if (!q)
         return false;

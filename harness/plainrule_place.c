@@ -48,13 +48,11 @@ static void find_period(struct axis *a)
     for (int64_t p = 2; p <= PERIOD_MAX && 2 * p <= a->to - a->from + 2; p++) {
         int64_t low = p, high = -1, n = 0, have = 0;
         bool hit[PERIOD_MAX] = {false};
-        for (int64_t c = a->from; c <= a->to; c++)
-            if (a->mark[c] & 2)
+        for (int64_t c = a->from; c <= a->to && 2 * n <= p; c++)
+            if ((a->mark[c] & 2) && !hit[c % p]) {
                 hit[c % p] = true;
-        for (int64_t r = 0; r < p; r++)
-            if (hit[r]) {
-                low = r < low ? r : low;
-                high = r;
+                low = c % p < low ? c % p : low;
+                high = c % p > high ? c % p : high;
                 n++;
             }
         if (n != high - low + 1 || 2 * n > p)

@@ -134,7 +134,8 @@ static struct steps count_steps(const struct plainseen *s)
         const struct plainseen_element *x = &s->x[i];
         if (!plainseen_numbers(s, x))
             continue;
-        int64_t d = ulp_position(s->d, x->bits[1]) - ulp_position(s->d, x->bits[0]);
+        __int128 d =
+            (__int128)ulp_position(s->d, x->bits[1]) - ulp_position(s->d, x->bits[0]);
         c.one += d == 1 || d == -1;
         c.up += d > 0;
         c.close += s->is_float && plainseen_size(s, x) <= (dtype_unit(s->d) < 0x1p-20 ? 64 : 4);
