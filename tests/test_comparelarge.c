@@ -102,7 +102,7 @@ static const struct {
     {all_scaled, VERDICT_B_WRONG, CAUSE_SCALE, "of 327680 elements)"},
     {column_wrong, VERDICT_B_WRONG, CAUSE_LOCALISED,
      "wrong elements lie in columns 5, 21, 37, ...: every 16th"},
-    {one_wrong, VERDICT_B_WRONG, CAUSE_LOCALISED, "rows 268..268, columns 57..57 of 320 x 1024"},
+    {one_wrong, VERDICT_B_WRONG, CAUSE_LOCALISED, "1 of 327680 elements are wrong"},
 };
 
 /* Any number of threads says the same. */
