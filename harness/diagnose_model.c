@@ -10,7 +10,7 @@
  * elements are equal), or by errors (so much of their variance is the candidate's error too,
  * which holds whatever the order of summation). */
 
-enum { MODEL_RIGHT = 128, MODEL_WHOLE = 8192 };
+enum { MODEL_FEW = 48, MODEL_RIGHT = 128, MODEL_WHOLE = 8192 };
 
 void picked_add(struct picked *s, const uint8_t *marked, int64_t count, int64_t n_marked,
                 int64_t room)
@@ -122,19 +122,38 @@ static bool is_refuted(struct suspect *s, struct picked *right, int model)
     return off * 2 > right->n;
 }
 
+/* A few elements show that most models have nothing to do with the errors. */
+static bool is_hopeless(const struct suspect *s, struct picked *few, int model)
+{
+    if (!few->n || !model_bits(s->in, few, model))
+        return false;
+    struct model_fit f = fit_model(s->in, s->t, few, model);
+    return f.equal < 0.1 && f.variance < 0.2;
+}
+
+static struct picked *picked_few(const struct picked *all)
+{
+    struct picked *few = calloc(1, sizeof *few);
+    for (int64_t x = 0; few && all->n > 2 * MODEL_FEW && few->n < MODEL_FEW; x++)
+        few->index[few->n++] = all->index[x * all->n / MODEL_FEW];
+    return few;
+}
+
 /* The best fitting one of those that nothing refutes. */
 static struct model_fit fit_wrong(struct suspect *s, struct picked *bad, struct picked *right)
 {
     struct model_fit best = {.model = -1};
+    struct picked *few = picked_few(bad);
     const struct case_model *models = s->in->id->family->models;
-    for (int m = 0; models[m].name; m++) {
-        if (!model_bits(s->in, bad, m))
+    for (int m = 0; few && models[m].name; m++) {
+        if (is_hopeless(s, few, m) || !model_bits(s->in, bad, m))
             continue;
         struct model_fit f = fit_model(s->in, s->t, bad, m);
         if ((best.model < 0 || fit_value(&f) > fit_value(&best) + 1e-9) &&
             !(fit_value(&f) > 0 && is_refuted(s, right, m)))
             best = f;
     }
+    free(few);
     return best;
 }
 
