@@ -68,9 +68,9 @@ typedef void detector(struct suspect *s);
  */
 static detector *const detectors[] = {
     diagnose_unwritten, diagnose_fresh_memory, diagnose_origin,
-    diagnose_classes, diagnose_flush, diagnose_dropped,
-    diagnose_formula, diagnose_carry, diagnose_moved,
-    diagnose_models_bits, diagnose_flushed, diagnose_zeros,
+    diagnose_classes, diagnose_flush, diagnose_flushed,
+    diagnose_dropped, diagnose_formula, diagnose_carry,
+    diagnose_moved, diagnose_models_bits, diagnose_zeros,
     diagnose_codes, diagnose_packing, diagnose_bytes,
     diagnose_readings, diagnose_exchanged, diagnose_table,
     diagnose_reciprocal, diagnose_rows, diagnose_blocks,
