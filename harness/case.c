@@ -156,6 +156,8 @@ enum err case_oracle(const struct case_id *id, const struct case_plan *plan,
     struct oracle o = {0};
     const struct case_tensor *t = &plan->tensor[which];
     struct case_span all = {0, case_tensor_count(t)};
+    if (!id->family->oracle)
+        return err_set(e, ERR_MISSING, "%s has no reference", id->family->name);
     if (!t->open) {
         TRY(oracle_init(&o, all.to, e));
         enum err err = id->family->oracle(id, plan, input, which, all, threads, &o, e);

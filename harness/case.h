@@ -288,7 +288,8 @@ int family_param_find(const struct family *f, const char *name);
 enum err case_input(const struct case_id *id, const struct case_plan *plan, int i,
                     struct tensor *ret_tensor, struct errinfo *e);
 
-/* The reference of all of output `which`, initialised here; zeroed for one that is open. */
+/* The reference of all of output `which`, initialised here; zeroed for one that is open. ERR_MISSING
+ * where the family has none (an operator of a capture). */
 enum err case_oracle(const struct case_id *id, const struct case_plan *plan,
                      const struct tensor *const *input, int which, int threads,
                      struct oracle *ret_oracle, struct errinfo *e);
