@@ -2,6 +2,7 @@
 #include "diagnose.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,24 @@ static double mutant_fits(struct trial *t, const struct expr *x)
     return (double)hits / (double)t->n;
 }
 
+/* Wrong in one short stretch, as a remainder is that nobody takes: where says more than what. An
+ * eighth is a choice. */
+static bool is_stretch(const struct suspect *s)
+{
+    return s->n_bad == s->last - s->first + 1 && s->n_bad * 8 <= s->count;
+}
+
+static void claim_mutant(const struct suspect *s, const struct expr_mutant *m, double fits)
+{
+    bool local = m->cause == CAUSE_MASK && is_stretch(s);
+    char where[96] = "";
+    if (local)
+        snprintf(where, sizeof where, "from %lld to %lld, all that is wrong of %lld elements: ",
+                 (long long)s->first, (long long)s->last, (long long)s->count);
+    claim_add(s->o, local ? CAUSE_LOCALISED : m->cause, s->side, fits,
+              "%s%s gives what %.4g %% of the wrong elements hold", where, m->words, 100 * fits);
+}
+
 static void mutants_try(struct trial *t, const struct expr_mutant *list, int count)
 {
     const struct expr_mutant *best = NULL;
@@ -90,8 +109,7 @@ static void mutants_try(struct trial *t, const struct expr_mutant *list, int cou
         }
     }
     if (best)
-        claim_add(t->s->o, best->cause, t->s->side, most,
-                  "%s gives what %.4g %% of the wrong elements hold", best->words, 100 * most);
+        claim_mutant(t->s, best, most);
 }
 
 static bool trial_open(struct trial *t, const struct suspect *s)
