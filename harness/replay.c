@@ -57,10 +57,21 @@ static enum err only_case(struct replay *r, struct errinfo *e)
                    r->path[0], r->path[1], both);
 }
 
+/* The id as records have it: with every parameter. What is no id of a built-in case is left as it
+ * is. */
+static void whole_id(const char *text, struct replay *r)
+{
+    struct case_id id;
+    if (caseid_parse(text, &id, NULL))
+        snprintf(r->id, sizeof r->id, "%s", text);
+    else
+        caseid_print(&id, r->id);
+}
+
 static enum err find_case(const struct options *o, struct replay *r, struct errinfo *e)
 {
     if (o->select)
-        snprintf(r->id, sizeof r->id, "%s", o->select);
+        whole_id(o->select, r);
     else
         TRY(only_case(r, e));
     for (int s = 0; s < 2; s++) {

@@ -2,6 +2,7 @@
 #ifndef GPUPARITY_REPLAY_H
 #define GPUPARITY_REPLAY_H
 
+#include "caseid.h"
 #include "options.h"
 #include "record.h"
 #include "worker.h"
@@ -14,7 +15,7 @@ struct replay {
     const char *path[2];      /* borrowed */
     int run[2];
     int64_t at[2];            /* of the case */
-    char id[512];
+    char id[CASEID_TEXT_MAX];
     char on[80]; /* the devices to run on, for --on */
 };
 
