@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "capturematch.h"
+#include "child.h"
 #include "compareout.h"
 #include "diagnose.h"
 #include "plainmark.h"
@@ -297,18 +297,6 @@ static enum err compare_outputs(const struct job *j, const struct capture_operat
     return ERR_OK;
 }
 
-/* Formats differ already in what came in where an operator was upcast: that is looked at all the
- * same. */
-static bool upcast_twins(const struct capture_operator *a, const struct capture_operator *b)
-{
-    return *a->asked || *b->asked;
-}
-
-static bool differs(enum verdict v)
-{
-    return v != VERDICT_SAME && v != VERDICT_UNTESTED;
-}
-
 static bool only_formats(const struct finding *f)
 {
     return f->n_out && f->out[0].n_claim &&
@@ -335,21 +323,16 @@ static enum err compare_operator(struct job *j, const struct capture_operator *a
         return ERR_OK;
     }
     bool parted = strcmp(a->inputs, b->inputs) != 0;
-    if (!parted || upcast_twins(a, b))
+    /* Formats differ already in what came in where an operator was upcast: looked at all the same. */
+    if (!parted || *a->asked || *b->asked)
         TRY(compare_outputs(j, a, b, f, e));
     if (parted && !only_formats(f)) {
         forget_outputs(f);
         untested(f, "its inputs differ already: see ", *j->first ? j->first : "what only one side ran");
-    } else if (differs(f->verdict) && !*j->first)
+    } else if (f->verdict != VERDICT_SAME && f->verdict != VERDICT_UNTESTED && !*j->first) {
         snprintf(j->first, sizeof j->first, "%s", f->id);
+    }
     return ERR_OK;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static enum err run_all(struct job *j, const struct capture_operator *const *twin,
@@ -361,9 +344,7 @@ static enum err run_all(struct job *j, const struct capture_operator *const *twi
         enum err err = compare_operator(j, capture_at(j->a, i), twin[i], &f, e);
         bool take = select_takes(j->options->select, f.id);
         if (!err && take) {
-            tally->count++;
-            tally->verdicts[f.verdict]++;
-            tally->failing += verdict_fails(f.verdict, tally->strict);
+            finding_tally_add(tally, &f);
             err = sink(context, &f, e);
         }
         finding_release(&f);
@@ -383,13 +364,13 @@ enum err capturepair_run(const struct capture *a, const struct capture *b,
     struct job j = {a, b, o, o->threads ? o->threads : (int)sysconf(_SC_NPROCESSORS_ONLN), ""};
     struct finding_tally tally = {.strict = o->strict};
     const struct capture_operator **twin;
-    double start = now();
+    double start = child_clock();
     TRY(capture_match(a, b, &twin, e));
     enum err err = run_all(&j, twin, sink, context, &tally, e);
     free(twin);
     if (err)
         return err;
-    tally.seconds = now() - start;
+    tally.seconds = child_clock() - start;
     *ret_tally = tally;
     return ERR_OK;
 }

@@ -52,8 +52,8 @@ struct codes_stats {
 void codes_finish(const struct codes *c, struct codes_stats *ret_stats);
 
 /* The chance that chi-square with `df` degrees of freedom is at least x: Q(df/2, x/2), by its series
- * below df + 2 and its continued fraction above (DLMF 8.11.4, 8.9.2), to about 1e-12 of itself where
- * it is above 1e-300. 1 for df <= 0. */
+ * below df + 2 and its continued fraction above (DLMF 8.11.4, 8.9.2), to 1e-11 + 1e-13 df of itself (what
+ * lgamma and the exponent lose) where it is above 1e-300. 1 for df <= 0. */
 double codes_chi2_p(double x, int df);
 
 #endif

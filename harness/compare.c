@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "answer.h"
 #include "casefile.h"
+#include "child.h"
 #include "compareexplain.h"
 #include "compareout.h"
 #include "comparepass.h"
@@ -326,13 +326,6 @@ void compare_sides(const struct compare_run *a, const struct compare_run *b,
     snprintf(ret_sides->file_b, sizeof ret_sides->file_b, "%s", b->path);
 }
 
-static void tally_add(struct finding_tally *t, const struct finding *f)
-{
-    t->count++;
-    t->verdicts[f->verdict]++;
-    t->failing += verdict_fails(f->verdict, t->strict);
-}
-
 static enum err compare_all(struct job *j, compare_sink *sink, void *context,
                             struct finding_tally *tally, struct errinfo *e)
 {
@@ -355,7 +348,7 @@ static enum err compare_all(struct job *j, compare_sink *sink, void *context,
         struct finding f = {.number = tally->count};
         enum err err = compare_case(j, i, at_b, &f, e);
         if (!err) {
-            tally_add(tally, &f);
+            finding_tally_add(tally, &f);
             err = sink(context, &f, e);
         }
         finding_release(&f);
@@ -374,8 +367,7 @@ enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
                       const struct compare_options *o, compare_sink *sink, void *context,
                       struct finding_tally *ret_tally, struct errinfo *e)
 {
-    struct timespec start, end;
-    clock_gettime(CLOCK_MONOTONIC, &start);
+    double start = child_clock();
     if (b && !o->common) {
         TRY(check_twins(a, b, o, e));
         TRY(check_twins(b, a, o, e));
@@ -389,9 +381,7 @@ enum err compare_runs(const struct compare_run *a, const struct compare_run *b,
     casefiles_release(&j.files);
     if (err)
         return err;
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    tally.seconds =
-        (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    tally.seconds = child_clock() - start;
     *ret_tally = tally;
     return ERR_OK;
 }

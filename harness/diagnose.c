@@ -62,6 +62,19 @@ static enum err suspect_init(struct suspect *s, const struct diagnose_input *in,
     return ERR_OK;
 }
 
+bool suspect_askable(const struct suspect *s)
+{
+    int64_t all = s->count;
+    if (s->in->place)
+        return false;
+    for (int i = 0; i < s->in->plan->n_tensor; i++) {
+        if (s->in->plan->tensor[i].reference)
+            return false;
+        all += s->in->input[i] ? s->in->input[i]->count : 0;
+    }
+    return all <= INT64_C(1) << 19;
+}
+
 typedef void detector(struct suspect *s);
 
 /* Bit and class evidence first, since it is certain; then values; then places, which say least.

@@ -110,6 +110,11 @@ bool diagnose_random_rounding(const struct diagnose_input *in, struct finding_ou
  */
 bool suspect_fit(struct suspect *s);
 
+/* May the case's reference be asked for other inputs, a few dozen times? Not of an excerpt, whose
+ * inputs are not all here; not where kernels made the reference, which does not come from the
+ * inputs; nor beyond 2^19 elements, where nobody would wait (a choice). */
+bool suspect_askable(const struct suspect *s);
+
 /* Are all wrong elements a neighbour, in the format's ordered list, of the right one? */
 bool suspect_neighbours(const struct suspect *s);
 

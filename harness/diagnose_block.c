@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "sample.h"
 #include "ulp.h"
 
 /* Scales that a single factor for the tensor, a row or a column does not show: one a block, the
@@ -20,6 +21,8 @@ static bool is_usable(const struct suspect *s, int64_t i)
     return isfinite(right) && isfinite(tensor_value(s->t, i)) && fabs(right) > 16 * unit_of(s, i);
 }
 
+/* A factor taken at the block's largest element is off by that one's error over its value, so by
+ * no more than a unit at any other; got has a unit and a rounding of its own. */
 static bool fits_factor(const struct suspect *s, int64_t i, double factor)
 {
     double got = tensor_value(s->t, i);
@@ -164,7 +167,7 @@ static int64_t within_step(const struct suspect *s, double factor, int64_t *ret_
         double right = s->in->oracle->value[i], got = tensor_value(s->t, i);
         uint64_t bits = tensor_bits(s->t, i);
         if (!isfinite(right) || !isfinite(got) || right == 0 ||
-            fabs(got) >= fabs(dtype_value(d, dtype_round(d, dtype_max(d)))) ||
+            fabs(got) >= dtype_max(d) ||
             dtype_is_subnormal(d, bits) || got == 0)
             continue;
         ++*ret_seen;
@@ -173,8 +176,6 @@ static int64_t within_step(const struct suspect *s, double factor, int64_t *ret_
     }
     return fits;
 }
-
-static int by_value(const void *x, const void *y);
 
 void diagnose_coarse(struct suspect *s)
 {
@@ -188,7 +189,7 @@ void diagnose_coarse(struct suspect *s)
         if (s->in->oracle->value[i] != 0 && isfinite(tensor_value(s->t, i)))
             ratio[n++] = tensor_value(s->t, i) / s->in->oracle->value[i];
     if (ratio)
-        qsort(ratio, (size_t)n, sizeof *ratio, by_value);
+        qsort(ratio, (size_t)n, sizeof *ratio, sample_ascending);
     double factor = n ? ratio[n / 2] : 1;
     free(ratio);
     int64_t fits = within_step(s, factor, &seen);
@@ -230,12 +231,6 @@ static bool line_slope(const struct suspect *s, int64_t first, int64_t step, int
     return left <= 0.01 * total;
 }
 
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 static bool claim_affine(struct suspect *s, bool columns)
 {
     int64_t rows = s->t->dim[0], n = s->t->dim[1];
@@ -245,7 +240,7 @@ static bool claim_affine(struct suspect *s, bool columns)
         return false;
     for (int64_t l = 0; l < lines; l++)
         fits += line_slope(s, columns ? l : l * n, columns ? n : 1, length, &slope[fits]);
-    qsort(slope, (size_t)fits, sizeof *slope, by_value);
+    qsort(slope, (size_t)fits, sizeof *slope, sample_ascending);
     double middle = fits ? slope[fits / 2] : 1;
     double width = fits ? slope[fits * 9 / 10] - slope[fits / 10] : 0;
     free(slope);

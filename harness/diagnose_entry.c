@@ -9,7 +9,6 @@
  * of this change come from that entry. */
 
 enum { CODES = 16 };
-static const int64_t largest = INT64_C(1) << 19; /* as diagnose_whatif.c */
 
 static void code_replace(struct tensor *t, int code, int by)
 {
@@ -77,12 +76,9 @@ static bool claim_entry(struct suspect *s, int which)
 
 void diagnose_entry(struct suspect *s)
 {
-    int64_t all = s->count;
-    if (s->in->place) /* its inputs are not all here */
+    if (!suspect_askable(s) || s->n_bad < 8)
         return;
-    for (int i = 0; i < s->in->plan->n_tensor; i++)
-        all += s->in->input[i] ? s->in->input[i]->count : 0;
-    for (int i = 0; i < s->in->plan->n_tensor && all <= largest && s->n_bad >= 8; i++) {
+    for (int i = 0; i < s->in->plan->n_tensor; i++) {
         const struct tensor *t = s->in->input[i];
         if (t && (t->dtype == DTYPE_NF4X2 || t->dtype == DTYPE_FP4X2) && claim_entry(s, i))
             return;

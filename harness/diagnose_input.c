@@ -6,13 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sample.h"
+
 /* Inputs that lost low bits. What they would make of the result is asked of the case's own
  * reference, for inputs (and factors of the id) rounded so: to first order that error does not
  * depend on the order of summation, so it explains nearly all of what is seen, or nothing. */
-
-/* References are computed a few dozen times: beyond this many elements nobody would wait. A
- * choice. */
-static const int64_t largest = INT64_C(1) << 19;
 
 enum { SAMPLE = 1 << 14, FEWEST = 12, LOSSES_MAX = 4 };
 
@@ -109,22 +107,17 @@ static double explained(const struct losses *w)
     return 1 - left / w->total;
 }
 
-static int by_size(const void *x, const void *y)
-{
-    double a = fabs(*(const double *)x), b = fabs(*(const double *)y);
-    return (a > b) - (a < b);
-}
-
 static double middle(const double *x, int64_t n)
 {
-    double *sorted = calloc((size_t)n + 1, sizeof *sorted), size = 0;
-    if (sorted) {
-        memcpy(sorted, x, (size_t)n * sizeof *x);
-        qsort(sorted, (size_t)n, sizeof *sorted, by_size);
-        size = fabs(sorted[n / 2]);
+    double *size = calloc((size_t)n + 1, sizeof *size), half = 0;
+    for (int64_t k = 0; size && k < n; k++)
+        size[k] = fabs(x[k]);
+    if (size) {
+        qsort(size, (size_t)n, sizeof *size, sample_ascending);
+        half = size[n / 2];
     }
-    free(sorted);
-    return size;
+    free(size);
+    return half;
 }
 
 static void loss_try(struct losses *w, struct loss l, int most, struct loss *best,
@@ -214,19 +207,6 @@ static double slope_explains(const struct losses *w)
     return xx > 0 && ee > 0 ? xe * xe / xx / ee : 0;
 }
 
-static bool is_small(const struct suspect *s)
-{
-    int64_t all = s->count;
-    if (s->in->place) /* its inputs are not all here */
-        return false;
-    for (int i = 0; i < s->in->plan->n_tensor; i++) {
-        if (s->in->plan->tensor[i].reference) /* that answer does not come from the inputs */
-            return false;
-        all += s->in->input[i] ? s->in->input[i]->count : 0;
-    }
-    return all <= largest;
-}
-
 /* Of the wrong elements; of all where few are wrong. */
 static void sample_errors(struct losses *w)
 {
@@ -285,7 +265,7 @@ static void losses_claim(struct losses *w)
 void diagnose_inputs(struct suspect *s)
 {
     struct losses w = {.s = s};
-    if (!is_small(s) || dtype_info(s->t->dtype)->kind != DTYPE_KIND_FLOAT)
+    if (!suspect_askable(s) || dtype_info(s->t->dtype)->kind != DTYPE_KIND_FLOAT)
         return;
     w.index = calloc(SAMPLE + 1, sizeof *w.index);
     w.seen = calloc(3 * (SAMPLE + 1), sizeof *w.seen);

@@ -256,7 +256,7 @@ void diagnose_pair(const struct diagnose_input *in, struct finding_out *o)
         int64_t n = mark_different(in, marked);
         picked_add(s, marked, in->a->count, n, MODEL_SAMPLE);
         if (n && !claim_signs(in, marked, n, o) && !claim_noise(in, o) &&
-            !claim_models(in, s, work, o) && !(!in->id->family->functions && diagnose_random_rounding(in, o)) &&
+            !claim_models(in, s, work, o) && !diagnose_random_rounding(in, o) &&
             !claim_upcast(in, o) && !claim_functions(in, o) && !claim_bias(o))
             claim_order(o);
     }

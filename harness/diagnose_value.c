@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "poison.h"
+#include "sample.h"
 #include "ulp.h"
 
 /* Evidence in the values themselves. */
@@ -146,12 +147,6 @@ void diagnose_zeros(struct suspect *s)
                   (long long)zeros);
 }
 
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
 /* Result over reference where the reference is far above its bound; at most `room` of them, for
  * elements first, first + step, ... */
 static int64_t ratios(const struct suspect *s, int64_t first, int64_t step, int64_t end,
@@ -163,7 +158,7 @@ static int64_t ratios(const struct suspect *s, int64_t first, int64_t step, int6
         if (isfinite(got) && isfinite(value) && fabs(value) > 64 * s->in->oracle->bound[i])
             ret_ratio[n++] = got / value;
     }
-    qsort(ret_ratio, (size_t)n, sizeof *ret_ratio, by_value);
+    qsort(ret_ratio, (size_t)n, sizeof *ret_ratio, sample_ascending);
     return n;
 }
 

@@ -10,9 +10,6 @@
  * changed so: where it is right, within its bounds, in the wrong elements, that is what the device
  * did. No order of summation enters. */
 
-/* A dozen references are computed: beyond this many elements nobody would wait. A choice. */
-static const int64_t largest = INT64_C(1) << 19;
-
 /* A case of its own: a copy of the suspect's, to be changed. */
 struct world {
     struct suspect *s;
@@ -70,19 +67,6 @@ static bool world_explains(struct world *w)
     return w->explained >= 0.9 && refuted * 10 <= s->count - s->n_bad;
 }
 
-static bool is_small(const struct suspect *s)
-{
-    int64_t all = s->count;
-    if (s->in->place) /* its inputs are not all here */
-        return false;
-    for (int i = 0; i < s->in->plan->n_tensor; i++) {
-        if (s->in->plan->tensor[i].reference) /* that answer does not come from the inputs */
-            return false;
-        all += s->in->input[i] ? s->in->input[i]->count : 0;
-    }
-    return all <= largest && s->n_bad >= 4;
-}
-
 /* --- subnormal numbers taken as zero ---------------------------------------------------------
  */
 
@@ -123,7 +107,8 @@ static void flushed_inputs(struct suspect *s)
 void diagnose_flushed(struct suspect *s)
 {
     struct world w;
-    if (!is_small(s) || s->in->id->mode.flush || dtype_info(s->t->dtype)->kind != DTYPE_KIND_FLOAT)
+    if (!suspect_askable(s) || s->n_bad < 4 || s->in->id->mode.flush ||
+        dtype_info(s->t->dtype)->kind != DTYPE_KIND_FLOAT)
         return;
     world_init(&w, s);
     w.id.mode.flush = true;
@@ -383,7 +368,7 @@ static bool claim_words(struct suspect *s)
 
 void diagnose_whatif(struct suspect *s)
 {
-    if (!is_small(s))
+    if (!suspect_askable(s) || s->n_bad < 4)
         return;
     for (int i = 0; i < s->in->plan->n_tensor; i++)
         if (s->in->input[i] && (claim_meaning(s, i) || claim_places(s, i)))

@@ -10,7 +10,7 @@
 /* Standard deviations that chance exceeds less than once in ten thousand. */
 static const double far = 4;
 
-static double correlation(const double *x, const double *y, int64_t n)
+double draws_correlation(const double *x, const double *y, int64_t n)
 {
     double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -34,8 +34,7 @@ static bool sorted(const double *x, int64_t n, struct sample *ret_sample)
     return !sample_from_values(copy, n, ret_sample, NULL);
 }
 
-/* Distance of the distributions; 1 when out of memory. */
-static double distance(const double *x, const double *y, int64_t n)
+double draws_distance(const double *x, const double *y, int64_t n)
 {
     struct sample a = {0}, b = {0};
     double ks = 1, area;
@@ -51,9 +50,9 @@ bool draws_alike(const double *x, const double *y, int64_t n, struct draws_test 
     if (n < 64)
         return false;
     double one = far / sqrt((double)n);
-    double next_x = fabs(correlation(x, x + 1, n - 1)),
-           next_y = fabs(correlation(y, y + 1, n - 1));
-    *ret_test = (struct draws_test){sample_ks_p(distance(x, y, n), n, n), correlation(x, y, n),
+    double next_x = fabs(draws_correlation(x, x + 1, n - 1)),
+           next_y = fabs(draws_correlation(y, y + 1, n - 1));
+    *ret_test = (struct draws_test){sample_ks_p(draws_distance(x, y, n), n, n), draws_correlation(x, y, n),
                                     fmax(next_x, next_y)};
     return ret_test->p > 1e-3 && fabs(ret_test->pair) < one && ret_test->next < one;
 }
@@ -81,7 +80,7 @@ bool draws_permuted(const double *x, const double *y, int64_t n)
 {
     struct sample a = {0};
     int64_t apart = 0;
-    if (n < 64 || distance(x, y, n) > 0 || !sorted(x, n, &a))
+    if (n < 64 || draws_distance(x, y, n) > 0 || !sorted(x, n, &a))
         return false;
     for (int64_t i = 1; i < a.n; i++)
         apart += a.x[i] != a.x[i - 1];

@@ -9,6 +9,12 @@
  * Nothing here knows where the numbers come from. A test that chance fails once in a thousand
  * is taken as passed or failed there; the numbers are choices. */
 
+/* Pearson's correlation; 1 where one side is constant. */
+double draws_correlation(const double *x, const double *y, int64_t n);
+
+/* Kolmogorov-Smirnov distance of their distributions; 1 when out of memory. */
+double draws_distance(const double *x, const double *y, int64_t n);
+
 /* Two independent draws of one distribution: the same distribution (Kolmogorov-Smirnov), no
  * correlation with each other nor of either with itself one element on. Needs 64 numbers;
  * false when out of memory. */

@@ -58,3 +58,10 @@ const struct cause_claim *finding_cause(const struct finding *f)
     }
     return worst ? &worst->claim[0] : NULL;
 }
+
+void finding_tally_add(struct finding_tally *t, const struct finding *f)
+{
+    t->count++;
+    t->verdicts[f->verdict]++;
+    t->failing += verdict_fails(f->verdict, t->strict);
+}

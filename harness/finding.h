@@ -85,4 +85,7 @@ struct finding_tally {
     double seconds; /* wall time of the whole command */
 };
 
+/* Counts one finding; `strict` is set before. */
+void finding_tally_add(struct finding_tally *t, const struct finding *f);
+
 #endif

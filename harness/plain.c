@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "gap_sample.h"
 #include "plaincharts.h"
 #include "plainmark.h"
@@ -367,34 +367,25 @@ static enum err compare_pair(const struct job *j, const struct plain_pair *pair,
     return ERR_OK;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 enum err plain_run(const struct plain *p, const struct plain_options *o, compare_sink *sink,
                    void *context, struct finding_tally *ret_tally, struct errinfo *e)
 {
     struct job j = {p, o, o->threads ? o->threads : (int)sysconf(_SC_NPROCESSORS_ONLN)};
     struct finding_tally tally = {.strict = o->strict};
     const struct plain_pair *pair = p->pairs.data;
-    double start = now();
+    double start = child_clock();
     for (size_t i = 0; i < p->pairs.size / sizeof *pair; i++) {
         struct finding f = {.number = tally.count};
         enum err err = compare_pair(&j, &pair[i], &f, e);
         if (!err) {
-            tally.count++;
-            tally.verdicts[f.verdict]++;
-            tally.failing += verdict_fails(f.verdict, tally.strict);
+            finding_tally_add(&tally, &f);
             err = sink(context, &f, e);
         }
         finding_release(&f);
         if (err)
             return err;
     }
-    tally.seconds = now() - start;
+    tally.seconds = child_clock() - start;
     *ret_tally = tally;
     return ERR_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "diagnose.h"
 #include "plainrule.h"
+#include "sample.h"
 #include "tensor.h"
 
 /* Factors and offsets by least squares: how much of the sum of (b - a)^2 goes away when B is
@@ -305,12 +306,6 @@ bool plainrule_offset(struct plainseen *s)
 
 /* --- few ratios --- */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 bool plainrule_ratios(struct plainseen *s)
 {
     enum { RATIOS_MAX = 32, EACH = 16 };
@@ -326,7 +321,7 @@ bool plainrule_ratios(struct plainseen *s)
             fabs(v[1] / v[0] - 1) > fmax(1e-3, 2 * close))
             q[n++] = v[1] / v[0];
     }
-    qsort(q, (size_t)n, sizeof *q, by_size);
+    qsort(q, (size_t)n, sizeof *q, sample_ascending);
     for (int64_t from = 0, i = 1; i <= n; i++) {
         if (i < n && q[i] - q[i - 1] <= close * fabs(q[i]))
             continue;

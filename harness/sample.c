@@ -59,6 +59,12 @@ static bool digit_pass(const uint64_t *from, uint64_t *to, int64_t n, int64_t *c
     return true;
 }
 
+int sample_ascending(const void *x, const void *y)
+{
+    double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
 static int compare_keys(const void *a, const void *b)
 {
     uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;

@@ -17,6 +17,9 @@ struct sample {
 };
 void sample_release(struct sample *s); /* accepts a zeroed struct */
 
+/* For qsort: doubles in ascending order. */
+int sample_ascending(const void *x, const void *y);
+
 /* Sorts n values (no NaN) that `x` holds; takes `x` over in any case. ERR_NOMEM. */
 enum err sample_from_values(double *x, int64_t n, struct sample *ret_sample, struct errinfo *e);
 

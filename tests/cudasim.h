@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "form.h"
+#include "suite.h"
 
 #include <check.h>
 #include <inttypes.h>
@@ -251,16 +252,6 @@ static inline void forms_check(const char *operations)
         missing++;
     }
     ck_assert_int_eq(missing, 0);
-}
-
-static inline int suite_run(Suite *s)
-{
-    SRunner *r = srunner_create(s);
-    srunner_set_fork_status(r, CK_NOFORK);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }
 
 #endif

@@ -2,55 +2,35 @@
 #ifndef GPUPARITY_TESTS_GEMMWAYS_H
 #define GPUPARITY_TESTS_GEMMWAYS_H
 
-#include <check.h>
-#include <math.h>
-#include <string.h>
-
-#include "caseid.h"
 #include "poison.h"
+#include "scene.h"
 
 /* A GEMM case with both sides' outputs, and ways in which one of its elements may be computed, right
  * and wrong, written apart from cases/gemm/model.c: the bug zoo's animals (test_diagnose.c). */
 
-/* One scene: the case, its inputs, reference, and the two sides' outputs. */
-struct scene {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor input[3]; /* a, b, c */
-    struct oracle oracle;
+struct sides {
+    struct scene c; /* inputs a, b, c, and the reference of c */
     struct tensor a, b;
     int64_t m, n, k;
 };
 
-static void scene_open(struct scene *s, const char *text)
+static void sides_open(struct sides *s, const char *text)
 {
     struct errinfo e;
-    memset(s, 0, sizeof *s);
-    ck_assert_msg(caseid_parse(text, &s->id, &e) == 0, "%s", e.text);
-    ck_assert_msg(s->id.family->plan(&s->id, &s->plan, &e) == 0, "%s", e.text);
-    const struct tensor *input[CASE_TENSOR_MAX] = {NULL};
-    for (int i = 0; i < 3; i++)
-        if (s->plan.tensor[i].role != TENSOR_OUT) {
-            ck_assert_int_eq(case_input(&s->id, &s->plan, i, &s->input[i], &e), 0);
-            input[i] = &s->input[i];
-        }
-    ck_assert_msg(case_oracle(&s->id, &s->plan, input, 2, 1, &s->oracle, &e) == 0,
-                  "%s", e.text);
-    const struct case_tensor *c = &s->plan.tensor[2];
+    scene_init(&s->c, text, "c");
+    const struct case_tensor *c = &s->c.plan.tensor[2];
     ck_assert_int_eq(tensor_init(&s->a, c->dtype, c->rank, c->dim, &e), 0);
     ck_assert_int_eq(tensor_init(&s->b, c->dtype, c->rank, c->dim, &e), 0);
     s->m = c->dim[0];
     s->n = c->dim[1];
-    s->k = s->input[0].count / s->m;
+    s->k = s->c.input[0].count / s->m;
 }
 
-static void scene_close(struct scene *s)
+static void sides_close(struct sides *s)
 {
-    for (int i = 0; i < 3; i++)
-        tensor_release(&s->input[i]);
+    scene_release(&s->c);
     tensor_release(&s->a);
     tensor_release(&s->b);
-    oracle_release(&s->oracle);
 }
 
 static float low_bits_off(float x, int bits)
@@ -67,17 +47,17 @@ static float nearest(enum dtype d, double x)
     return (float)dtype_value(d, dtype_round(d, x));
 }
 
-static float left(const struct scene *s, int64_t i, int64_t l)
+static float left(const struct sides *s, int64_t i, int64_t l)
 {
-    return (float)tensor_value(&s->input[0], i * s->k + l);
+    return (float)tensor_value(&s->c.input[0], i * s->k + l);
 }
 
-static float right(const struct scene *s, int64_t l, int64_t j)
+static float right(const struct sides *s, int64_t l, int64_t j)
 {
-    return (float)tensor_value(&s->input[1], l * s->n + j);
+    return (float)tensor_value(&s->c.input[1], l * s->n + j);
 }
 
-static float chain(const struct scene *s, int64_t i, int64_t j)
+static float chain(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = 0; l < s->k; l++)
@@ -85,7 +65,7 @@ static float chain(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float unfused(const struct scene *s, int64_t i, int64_t j)
+static float unfused(const struct sides *s, int64_t i, int64_t j)
 {
     volatile float acc = 0, p;
     for (int64_t l = 0; l < s->k; l++) {
@@ -95,7 +75,7 @@ static float unfused(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float backward(const struct scene *s, int64_t i, int64_t j)
+static float backward(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = s->k - 1; l >= 0; l--)
@@ -104,7 +84,7 @@ static float backward(const struct scene *s, int64_t i, int64_t j)
 }
 
 /* Four interleaved accumulators: no candidate sums in this order. */
-static float interleaved(const struct scene *s, int64_t i, int64_t j)
+static float interleaved(const struct sides *s, int64_t i, int64_t j)
 {
     float acc[4] = {0};
     for (int64_t l = 0; l < s->k; l++)
@@ -112,12 +92,12 @@ static float interleaved(const struct scene *s, int64_t i, int64_t j)
     return (acc[0] + acc[1]) + (acc[2] + acc[3]);
 }
 
-static float exact(const struct scene *s, int64_t i, int64_t j)
+static float exact(const struct sides *s, int64_t i, int64_t j)
 {
-    return (float)s->oracle.value[i * s->n + j];
+    return (float)s->c.o.value[i * s->n + j];
 }
 
-static float tf32_rounded(const struct scene *s, int64_t i, int64_t j)
+static float tf32_rounded(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = s->k - 1; l >= 0; l--)
@@ -126,7 +106,7 @@ static float tf32_rounded(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float tf32_cut(const struct scene *s, int64_t i, int64_t j)
+static float tf32_cut(const struct sides *s, int64_t i, int64_t j)
 {
     float acc[2] = {0};
     for (int64_t l = 0; l < s->k; l++)
@@ -134,7 +114,7 @@ static float tf32_cut(const struct scene *s, int64_t i, int64_t j)
     return acc[0] + acc[1];
 }
 
-static float bf16_inputs(const struct scene *s, int64_t i, int64_t j)
+static float bf16_inputs(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = 0; l < s->k; l++)
@@ -144,7 +124,7 @@ static float bf16_inputs(const struct scene *s, int64_t i, int64_t j)
 }
 
 /* One operand only loses bits; no candidate does that. */
-static float a_tf32(const struct scene *s, int64_t i, int64_t j)
+static float a_tf32(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = s->k - 1; l >= 0; l--)
@@ -152,7 +132,7 @@ static float a_tf32(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float b_eight_bits(const struct scene *s, int64_t i, int64_t j)
+static float b_eight_bits(const struct sides *s, int64_t i, int64_t j)
 {
     float acc[2] = {0};
     for (int64_t l = 0; l < s->k; l++)
@@ -160,7 +140,7 @@ static float b_eight_bits(const struct scene *s, int64_t i, int64_t j)
     return acc[0] + acc[1];
 }
 
-static float both_alike(const struct scene *s, int64_t i, int64_t j)
+static float both_alike(const struct sides *s, int64_t i, int64_t j)
 {
     float acc[3] = {0};
     for (int64_t l = 0; l < s->k; l++)
@@ -169,22 +149,22 @@ static float both_alike(const struct scene *s, int64_t i, int64_t j)
 }
 
 /* A factor of the call that was stored in f16. */
-static float alpha_f16(const struct scene *s, int64_t i, int64_t j)
+static float alpha_f16(const struct sides *s, int64_t i, int64_t j)
 {
     return nearest(DTYPE_F16, 0.3) * chain(s, i, j);
 }
 
-static float alpha_f32(const struct scene *s, int64_t i, int64_t j)
+static float alpha_f32(const struct sides *s, int64_t i, int64_t j)
 {
     return 0.3f * chain(s, i, j);
 }
 
-static float stored_bf16(const struct scene *s, int64_t i, int64_t j)
+static float stored_bf16(const struct sides *s, int64_t i, int64_t j)
 {
     return nearest(DTYPE_BF16, (double)chain(s, i, j));
 }
 
-static float accumulate(const struct scene *s, int64_t i, int64_t j, enum dtype d)
+static float accumulate(const struct sides *s, int64_t i, int64_t j, enum dtype d)
 {
     double acc = 0;
     for (int64_t l = 0; l < s->k; l++)
@@ -192,17 +172,17 @@ static float accumulate(const struct scene *s, int64_t i, int64_t j, enum dtype 
     return (float)acc;
 }
 
-static float f16_accumulator(const struct scene *s, int64_t i, int64_t j)
+static float f16_accumulator(const struct sides *s, int64_t i, int64_t j)
 {
     return accumulate(s, i, j, DTYPE_F16);
 }
 
-static float bf16_accumulator(const struct scene *s, int64_t i, int64_t j)
+static float bf16_accumulator(const struct sides *s, int64_t i, int64_t j)
 {
     return accumulate(s, i, j, DTYPE_BF16);
 }
 
-static float bf16_partials(const struct scene *s, int64_t i, int64_t j)
+static float bf16_partials(const struct sides *s, int64_t i, int64_t j)
 {
     double sum = 0;
     int64_t length = (s->k + 3) / 4;
@@ -216,7 +196,7 @@ static float bf16_partials(const struct scene *s, int64_t i, int64_t j)
 }
 
 /* Orders and widths that no candidate has. */
-static float f16_now_and_then(const struct scene *s, int64_t i, int64_t j)
+static float f16_now_and_then(const struct sides *s, int64_t i, int64_t j)
 {
     double acc = 0;
     for (int64_t l = 0; l < s->k; l++) {
@@ -226,7 +206,7 @@ static float f16_now_and_then(const struct scene *s, int64_t i, int64_t j)
     return nearest(DTYPE_F16, acc);
 }
 
-static float bf16_of_seven(const struct scene *s, int64_t i, int64_t j)
+static float bf16_of_seven(const struct sides *s, int64_t i, int64_t j)
 {
     double acc = 0, part = 0;
     for (int64_t l = 0; l < s->k; l++) {
@@ -239,17 +219,17 @@ static float bf16_of_seven(const struct scene *s, int64_t i, int64_t j)
     return (float)acc;
 }
 
-static float flush_result(const struct scene *s, int64_t i, int64_t j)
+static float flush_result(const struct sides *s, int64_t i, int64_t j)
 {
     float x = chain(s, i, j);
     double smallest = dtype_min_normal(s->a.dtype);
     return fabs((double)x) < smallest ? 0 : x;
 }
 
-static float flush_inputs(const struct scene *s, int64_t i, int64_t j)
+static float flush_inputs(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
-    double smallest = dtype_min_normal(s->input[0].dtype);
+    double smallest = dtype_min_normal(s->c.input[0].dtype);
     for (int64_t l = 0; l < s->k; l++) {
         float a = left(s, i, l), b = right(s, l, j);
         acc = fmaf(fabs((double)a) < smallest ? 0 : a, fabs((double)b) < smallest ? 0 : b, acc);
@@ -257,7 +237,7 @@ static float flush_inputs(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float truncating(const struct scene *s, int64_t i, int64_t j)
+static float truncating(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = 0; l < s->k; l++) {
@@ -268,42 +248,42 @@ static float truncating(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float scaled(const struct scene *s, int64_t i, int64_t j)
+static float scaled(const struct sides *s, int64_t i, int64_t j)
 {
     return chain(s, i, j) * (1 + 1.0f / 64);
 }
 
-static float barely_scaled(const struct scene *s, int64_t i, int64_t j)
+static float barely_scaled(const struct sides *s, int64_t i, int64_t j)
 {
     return chain(s, i, j) * (1 + 1.0f / 1024);
 }
 
-static float doubled(const struct scene *s, int64_t i, int64_t j)
+static float doubled(const struct sides *s, int64_t i, int64_t j)
 {
     return chain(s, i, j) * 2;
 }
 
-static float row_scaled(const struct scene *s, int64_t i, int64_t j)
+static float row_scaled(const struct sides *s, int64_t i, int64_t j)
 {
     return ldexpf(chain(s, i, j), (int)(i % 5) - 2);
 }
 
-static float column_scaled(const struct scene *s, int64_t i, int64_t j)
+static float column_scaled(const struct sides *s, int64_t i, int64_t j)
 {
     return chain(s, i, j) * (1 + (float)(j % 3));
 }
 
-static float transposed(const struct scene *s, int64_t i, int64_t j)
+static float transposed(const struct sides *s, int64_t i, int64_t j)
 {
     return chain(s, j, i);
 }
 
-static float next_row(const struct scene *s, int64_t i, int64_t j)
+static float next_row(const struct sides *s, int64_t i, int64_t j)
 {
     return chain(s, (i + 1) % s->m, j);
 }
 
-static float b_transposed(const struct scene *s, int64_t i, int64_t j)
+static float b_transposed(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = 0; l < s->k; l++)
@@ -311,33 +291,33 @@ static float b_transposed(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float tile_wrong(const struct scene *s, int64_t i, int64_t j)
+static float tile_wrong(const struct sides *s, int64_t i, int64_t j)
 {
     bool hit = i >= 16 && i < 32 && j >= 16 && j < 32;
     return hit ? chain(s, i, j) + (float)((i * 31 + j * 17) % 13) - 6.5f : chain(s, i, j);
 }
 
-static float column_wrong(const struct scene *s, int64_t i, int64_t j)
+static float column_wrong(const struct sides *s, int64_t i, int64_t j)
 {
     return j % 8 == 5 ? -chain(s, i, j) * 0.7f + 3 : chain(s, i, j);
 }
 
-static float last_row_wrong(const struct scene *s, int64_t i, int64_t j)
+static float last_row_wrong(const struct sides *s, int64_t i, int64_t j)
 {
     return i == s->m - 1 ? chain(s, i - 1, j) : chain(s, i, j);
 }
 
-static float sparse_wrong(const struct scene *s, int64_t i, int64_t j)
+static float sparse_wrong(const struct sides *s, int64_t i, int64_t j)
 {
     return (i * 7919 + j * 104729) % 97 == 0 ? chain(s, i, j) * 3 + 1 : chain(s, i, j);
 }
 
-static float first_tile_again(const struct scene *s, int64_t i, int64_t j)
+static float first_tile_again(const struct sides *s, int64_t i, int64_t j)
 {
     return chain(s, i % 16, j % 16);
 }
 
-static float k_tail_lost(const struct scene *s, int64_t i, int64_t j)
+static float k_tail_lost(const struct sides *s, int64_t i, int64_t j)
 {
     float acc = 0;
     for (int64_t l = 0; l < s->k - s->k % 16; l++)
@@ -345,23 +325,23 @@ static float k_tail_lost(const struct scene *s, int64_t i, int64_t j)
     return acc;
 }
 
-static float zeros(const struct scene *s, int64_t i, int64_t j)
+static float zeros(const struct sides *s, int64_t i, int64_t j)
 {
     (void)s, (void)i, (void)j;
     return 0;
 }
 
-static float rows_from_4096(const struct scene *s, int64_t i, int64_t j)
+static float rows_from_4096(const struct sides *s, int64_t i, int64_t j)
 {
     return i >= 4096 ? chain(s, i - 4096, j) : chain(s, i, j);
 }
 
-static float elements_from_8192(const struct scene *s, int64_t i, int64_t j)
+static float elements_from_8192(const struct sides *s, int64_t i, int64_t j)
 {
     return i * s->n + j >= 8192 ? (float)(i % 7) : chain(s, i, j);
 }
 
-static float nan_poison(const struct scene *s, int64_t i, int64_t j)
+static float nan_poison(const struct sides *s, int64_t i, int64_t j)
 {
     uint32_t bits = 0x7fe5a5a5;
     float x;
@@ -369,30 +349,30 @@ static float nan_poison(const struct scene *s, int64_t i, int64_t j)
     return (i + j) % 11 == 0 ? x : chain(s, i, j);
 }
 
-static float nan_scattered(const struct scene *s, int64_t i, int64_t j)
+static float nan_scattered(const struct sides *s, int64_t i, int64_t j)
 {
     return (i * 5 + j * 3) % 23 == 0 ? NAN : chain(s, i, j);
 }
 
-static float nan_for_inf(const struct scene *s, int64_t i, int64_t j)
+static float nan_for_inf(const struct sides *s, int64_t i, int64_t j)
 {
     float x = chain(s, i, j);
     return isinf(x) ? NAN : x;
 }
 
-static float nan_lost(const struct scene *s, int64_t i, int64_t j)
+static float nan_lost(const struct sides *s, int64_t i, int64_t j)
 {
     float x = chain(s, i, j);
     return isnan(x) ? 0 : x;
 }
 
-static float inf_saturated(const struct scene *s, int64_t i, int64_t j)
+static float inf_saturated(const struct sides *s, int64_t i, int64_t j)
 {
     float x = chain(s, i, j);
     return isinf(x) ? copysignf(0x1.fffffep127f, x) : x;
 }
 
-static float minus_zero(const struct scene *s, int64_t i, int64_t j)
+static float minus_zero(const struct sides *s, int64_t i, int64_t j)
 {
     float x = chain(s, i, j);
     return x == 0 ? -0.0f : x;

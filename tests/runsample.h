@@ -13,6 +13,7 @@
 #include "fake.h"
 #include "harness/codestore.h"
 #include "harness/run.h"
+#include "suite.h"
 
 static struct errinfo e;
 static char folder[64], path[96], simulators[4096];
@@ -114,11 +115,7 @@ static inline int run_suite(const char *name, TCase *t)
     Suite *s = suite_create(name);
     tcase_add_checked_fixture(t, set_up, tear_down);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "attended.h"
+#include "suite.h"
 
 /* The references of attention, against MPFR, written from the definition. */
 
@@ -229,9 +230,5 @@ int main(void)
     tcase_add_test(c, masks_are_those_of_philox);
     tcase_add_test(c, special_values_reach_who_sees_them);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 
 #include "../cases/gemm/unit.h"
 #include "attended.h"
+#include "suite.h"
 
 /* The bounds of attention, by f32 arithmetic in many legal ways. */
 
@@ -323,9 +324,5 @@ int main(void)
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0,
                         sizeof simulated / sizeof simulated[0]);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 
 #include "../cases/attention/attention.h"
 #include "scene.h"
+#include "suite.h"
 
 /* The references of attention's gradients: against differences of the forward definition in
  * MPFR, which know nothing of backward formulas; and their bounds, by f32 arithmetic in legal
@@ -333,9 +334,5 @@ int main(void)
     tcase_add_loop_test(c, gradients_are_derivatives, 0, 4);
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0, 9);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

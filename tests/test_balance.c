@@ -3,6 +3,7 @@
 
 #include "balance.h"
 #include "recordsample.h"
+#include "suite.h"
 
 /* Splits whose loads are known by hand, and their use by the program. */
 
@@ -142,9 +143,5 @@ int main(void)
     tcase_add_test(c, test_run_and_merge);
     tcase_add_test(c, test_slurm_array);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

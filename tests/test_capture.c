@@ -11,6 +11,8 @@
 #include <xxhash.h>
 #include <zstd.h>
 
+#include "suite.h"
+
 /* The program that captures a card's special function unit, on the simulated card and a part of the
  * operands: answers by the host's own arithmetic, and a unit that is elsewhere is seen. */
 
@@ -142,9 +144,5 @@ int main(void)
     tcase_add_test(t, other_unit);
     tcase_add_test(t, all);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

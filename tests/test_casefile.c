@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "casefilesample.h"
+#include "suite.h"
 
 /* Case files: what they say is what is planned; what is wrong with them is one line with its
  * place. */
@@ -258,9 +259,5 @@ int main(void)
     tcase_add_test(c, absurd_sizes);
     tcase_add_test(c, plan_is_what_the_file_says);
     tcase_add_test(c, inputs);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "casefilesample.h"
+#include "suite.h"
 
 /* Case files in the whole pipeline, on the binaries of docs/kernels, which need no compiler. */
 
@@ -176,9 +177,5 @@ int main(void)
     tcase_add_test(c, planted_fault_is_named);
     tcase_add_test(c, kernel_and_file_as_judges);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

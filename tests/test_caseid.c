@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "caseid.h"
+#include "suite.h"
 
 static struct case_id parsed(const char *text)
 {
@@ -311,9 +312,5 @@ int main(void)
     tcase_add_test(lists, explosive_patterns_are_refused);
     suite_add_tcase(s, lists);
 
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

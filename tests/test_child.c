@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "harness/child.h"
+#include "suite.h"
 
 struct sum {
     int a, b, result;
@@ -153,9 +154,5 @@ int main(void)
     tcase_add_test(t, the_end_of_the_output_is_kept);
     tcase_add_test(t, group_is_killed);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -6,6 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "suite.h"
+
 /* What a user types wrong, or has lying there damaged: exit status, exactly one line on
  * standard error that names the thing and the way out, nothing on standard output. */
 
@@ -260,9 +262,5 @@ int main(void)
     tcase_add_test(c, statuses);
     tcase_add_test(c, tables_fit_a_terminal);
     tcase_add_test(c, progress_is_for_terminals);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "codes.h"
+#include "suite.h"
 
 /* A table with both kinds of cells, 16 codes; the test's own formula. */
 static int64_t cell(int i, int j)
@@ -154,9 +155,5 @@ int main(void)
     tcase_add_test(c, directions);
     tcase_add_test(c, packed_and_merged);
     tcase_add_test(c, tail_of_chi_square);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -11,6 +11,7 @@
 #include "harness/codefile.h"
 #include "harness/codestore.h"
 #include "harness/golden.h"
+#include "suite.h"
 
 static struct errinfo e;
 static char folder[64];
@@ -347,9 +348,5 @@ int main(void)
     tcase_add_test(t, regenerate_without_compiler);
     tcase_add_loop_test(t, regenerate_with_compiler, 0, 2);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 
 #include "compare.h"
 #include "largerecord.h"
+#include "suite.h"
 
 /* Outputs of more than a window: what is said of them, and how much memory that takes. */
 
@@ -219,9 +220,5 @@ int main(void)
     tcase_add_test(t, damage_is_found);
     tcase_add_loop_test(t, memory_is_bounded, 0, 2);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "backends/backend.h"
+#include "suite.h"
 
 static struct backend_error e;
 
@@ -145,9 +146,5 @@ int main(void)
     tcase_add_test(c, compiler_found_by_pattern);
     tcase_add_loop_test(c, compiler_present, 0, 2);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

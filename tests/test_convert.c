@@ -8,6 +8,7 @@
 #include "../cases/convert/convert.h"
 #include "planted.h"
 #include "scene.h"
+#include "suite.h"
 #include "wide.h"
 
 /* Conversions: the reference against MPFR, the tables against their definition, planted faults
@@ -268,9 +269,5 @@ int main(void)
                         sizeof planted / sizeof planted[0]);
     tcase_add_loop_test(c, right_kernels_agree_to_the_bit, 0, IDS - 4);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -295,5 +295,5 @@ int main(void)
     tcase_add_loop_test(t, special_values, 0, (int)(sizeof specials / sizeof *specials));
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

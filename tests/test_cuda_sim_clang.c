@@ -140,5 +140,5 @@ int main(void)
     TCase *t = tcase_create("clang");
     tcase_add_loop_test(t, as_the_host, 0, 2);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

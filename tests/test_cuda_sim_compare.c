@@ -275,5 +275,5 @@ int main(void)
     tcase_add_loop_test(t, each_group, 0, (int)(sizeof groups / sizeof *groups));
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

@@ -354,5 +354,5 @@ int main(void)
     tcase_add_loop_test(t, float_pairs, 0, 6);
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

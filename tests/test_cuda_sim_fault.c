@@ -113,5 +113,5 @@ int main(void)
     tcase_add_test(t, system_faults);
     tcase_add_test(t, error_stays);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

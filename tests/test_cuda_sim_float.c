@@ -226,5 +226,5 @@ int main(void)
     TCase *t = tcase_create("arithmetic");
     tcase_add_loop_test(t, arithmetic, 0, (int)(sizeof groups / sizeof *groups));
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

@@ -194,5 +194,5 @@ int main(void)
     tcase_add_test(t, bits);
     tcase_add_test(t, as_ptxas);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

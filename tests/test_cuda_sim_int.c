@@ -238,5 +238,5 @@ int main(void)
     tcase_add_loop_test(t, each_row, 0, (int)(sizeof rows / sizeof *rows));
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

@@ -6,6 +6,7 @@
 /* Whole kernels from tests/data/cuda_sim, and the faults planted in small ones. */
 
 #include "config.h"
+#include "suite.h"
 
 static char *file_text(const char *name)
 {
@@ -264,9 +265,5 @@ int main(void)
     tcase_add_test(t, threads_do_not_show);
     tcase_add_loop_test(t, planted_faults, 0, (int)(sizeof planted / sizeof *planted));
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

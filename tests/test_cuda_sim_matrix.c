@@ -284,5 +284,5 @@ int main(void)
     tcase_add_test(t, saturation);
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

@@ -64,5 +64,5 @@ int main(void)
     TCase *t = tcase_create("mov");
     tcase_add_loop_test(t, each_move, 0, (int)(sizeof moves / sizeof *moves));
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

@@ -245,5 +245,5 @@ int main(void)
     tcase_add_test(t, dynamic_shared);
     tcase_add_test(t, hostile_text);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

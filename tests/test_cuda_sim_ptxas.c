@@ -283,5 +283,5 @@ int main(void)
     TCase *t = tcase_create("ptxas");
     tcase_add_loop_test(t, the_same_bits, 0, 4);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

@@ -132,5 +132,5 @@ int main(void)
     tcase_add_loop_test(t, each_fragment, 0, (int)(sizeof fragments / sizeof *fragments));
     tcase_add_test(t, all_forms);
     suite_add_tcase(s, t);
-    return suite_run(s);
+    return suite_run_in_one(s);
 }

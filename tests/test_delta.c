@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "delta.h"
+#include "suite.h"
 
 /* The search for the smallest set, against trying all sets. */
 
@@ -85,9 +86,5 @@ int main(void)
     tcase_add_test(c, finds_the_smallest_set);
     tcase_add_test(c, reduces_the_whole_set);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -9,6 +9,7 @@
 #include "diagnose.h"
 #include "poison.h"
 #include "gemmways.h"
+#include "suite.h"
 #include "verdict.h"
 
 /* The bug zoo: planted faults in the outputs of GEMM cases, made here by arithmetic of its own,
@@ -20,7 +21,7 @@
 
 enum store { NEAREST, TOWARD_ZERO, UPWARD, UNWRITTEN_TAIL, UNWRITTEN_HALF, UNWRITTEN_WRAP };
 
-static uint64_t stored(const struct scene *s, enum store store, int64_t i, float x)
+static uint64_t stored(const struct sides *s, enum store store, int64_t i, float x)
 {
     enum dtype d = s->a.dtype;
     if (store == UNWRITTEN_TAIL && i >= 4096 * s->n)
@@ -45,9 +46,9 @@ static uint64_t stored(const struct scene *s, enum store store, int64_t i, float
     return bits;
 }
 
-typedef float element(const struct scene *s, int64_t i, int64_t j);
+typedef float element(const struct sides *s, int64_t i, int64_t j);
 
-static void compute(const struct scene *s, element *how, enum store store, struct tensor *out)
+static void compute(const struct sides *s, element *how, enum store store, struct tensor *out)
 {
     for (int64_t i = 0; i < s->m; i++)
         for (int64_t j = 0; j < s->n; j++)
@@ -130,7 +131,7 @@ static const struct {
 };
 enum { ZOO = sizeof zoo / sizeof *zoo };
 
-static void judge(const struct scene *s, struct finding_out *o)
+static void judge(const struct sides *s, struct finding_out *o)
 {
     struct errinfo e;
     struct finding f = {0};
@@ -139,16 +140,15 @@ static void judge(const struct scene *s, struct finding_out *o)
     o->dtype = s->a.dtype;
     o->rank = 2;
     memcpy(o->dim, s->a.dim, sizeof o->dim);
-    const struct tensor *input[CASE_TENSOR_MAX] = {&s->input[0], &s->input[1]};
-    struct diagnose_input in = {.id = &s->id,
-                                .plan = &s->plan,
-                                .input = input,
+    struct diagnose_input in = {.id = &s->c.id,
+                                .plan = &s->c.plan,
+                                .input = s->c.at,
                                 .which = 2,
                                 .a = &s->a,
                                 .b = &s->b,
-                                .oracle = &s->oracle};
+                                .oracle = &s->c.o};
     ck_assert_int_eq(
-        stats_compute(&s->a, &s->b, &s->oracle, poison_bits(s->a.dtype), 1, &o->stats, &e), 0);
+        stats_compute(&s->a, &s->b, &s->c.o, poison_bits(s->a.dtype), 1, &o->stats, &e), 0);
     verdict_output(&f, o);
     ck_assert_int_eq(diagnose_output(&in, o, &e), 0);
 }
@@ -162,9 +162,9 @@ START_TEST(every_animal_of_the_zoo)
 {
     int right_cause = 0;
     for (int i = 0; i < ZOO; i++) {
-        struct scene s;
+        struct sides s;
         struct finding_out o;
-        scene_open(&s, zoo[i].id);
+        sides_open(&s, zoo[i].id);
         compute(&s, zoo[i].a, NEAREST, &s.a);
         compute(&s, zoo[i].b, zoo[i].store, &s.b);
         judge(&s, &o);
@@ -177,7 +177,7 @@ START_TEST(every_animal_of_the_zoo)
             printf("%d %s: planted %s, named %s (%s; %s)\n", i, zoo[i].id,
                    cause_name(zoo[i].cause), o.n_claim ? cause_name(named) : "nothing",
                    verdict_name(o.verdict), o.n_claim ? o.claim[0].evidence : o.reason);
-        scene_close(&s);
+        sides_close(&s);
     }
     printf("zoo: %d of %d primary causes right\n", right_cause, (int)ZOO);
     ck_assert_int_ge(right_cause * 100, 95 * ZOO);
@@ -197,9 +197,9 @@ START_TEST(clean_pairs)
         snprintf(text, sizeof text,
                  "gemm/naive:dtype=%s,m=%d,n=%d,k=%d,dist=%s,seed=%d,mode=approx", types[i % 3],
                  9 + i % 13, 8 + i % 17, 20 + i % 50, dists[i % 5], i);
-        struct scene s;
+        struct sides s;
         struct finding_out o;
-        scene_open(&s, text);
+        sides_open(&s, text);
         compute(&s, ways[i % 4], NEAREST, &s.a);
         compute(&s, ways[(i / 4 + i / 16) % 4], NEAREST, &s.b);
         judge(&s, &o);
@@ -210,7 +210,7 @@ START_TEST(clean_pairs)
             ck_assert_msg(o.claim[c].cause == CAUSE_ORDER ||
                               o.claim[c].cause == CAUSE_CONTRACTION,
                           "%s: %s: %s", text, cause_name(o.claim[c].cause), o.claim[c].evidence);
-        scene_close(&s);
+        sides_close(&s);
     }
 }
 END_TEST
@@ -223,9 +223,9 @@ START_TEST(few_differences_accuse_nobody)
     for (int i = 0; i < 150; i++) {
         char text[128];
         snprintf(text, sizeof text, "gemm/naive:dtype=f16,m=40,n=30,k=40,seed=%d,mode=approx", i);
-        struct scene s;
+        struct sides s;
         struct finding_out o;
-        scene_open(&s, text);
+        sides_open(&s, text);
         compute(&s, backward, NEAREST, &s.a);
         compute(&s, interleaved, NEAREST, &s.b);
         judge(&s, &o);
@@ -233,7 +233,7 @@ START_TEST(few_differences_accuse_nobody)
         ck_assert_msg(o.verdict == VERDICT_SAME || primary(&o) == CAUSE_ORDER ||
                           primary(&o) == CAUSE_CONTRACTION,
                       "%s: %s", text, o.n_claim ? o.claim[0].evidence : "no cause");
-        scene_close(&s);
+        sides_close(&s);
     }
     ck_assert_int_gt(differing, 50);
 }
@@ -248,9 +248,5 @@ int main(void)
     tcase_add_test(c, clean_pairs);
     tcase_add_test(c, few_differences_accuse_nobody);
     tcase_set_timeout(c, 60);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,70 +5,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "caseid.h"
 #include "diagnose.h"
 #include "poison.h"
+#include "scene.h"
+#include "suite.h"
 #include "verdict.h"
 
 /* Faults of values (flush, classes, rounding, scales, codes) planted into outputs by arithmetic of
  * this file, and the cause that must be named first. Side A is the reference, rounded. */
 
-struct scene {
-    struct case_id id;
-    struct case_plan plan;
-    struct tensor input[CASE_TENSOR_MAX];
-    const struct tensor *in[CASE_TENSOR_MAX];
-    struct oracle right;
+/* A case whose outputs are both the reference, rounded, until B is altered. */
+struct sides {
+    struct scene c;
     struct tensor a, b;
     int which;
 };
 
-static int tensor_named(const struct scene *s, const char *name)
-{
-    for (int i = 0; i < s->plan.n_tensor; i++)
-        if (!strcmp(s->plan.tensor[i].name, name))
-            return i;
-    ck_abort_msg("no tensor %s", name);
-    return -1;
-}
-
-static const struct tensor *input_named(const struct scene *s, const char *name)
-{
-    return s->in[tensor_named(s, name)];
-}
-
-static void scene_open(struct scene *s, const char *id, const char *out)
+static void sides_open(struct sides *s, const char *id, const char *out)
 {
     struct errinfo e;
-    memset(s, 0, sizeof *s);
-    ck_assert_msg(!caseid_parse(id, &s->id, &e), "%s", e.text);
-    ck_assert_msg(!s->id.family->plan(&s->id, &s->plan, &e), "%s", e.text);
-    for (int i = 0; i < s->plan.n_tensor; i++)
-        if (s->plan.tensor[i].role != TENSOR_OUT) {
-            ck_assert_int_eq(case_input(&s->id, &s->plan, i, &s->input[i], &e), 0);
-            s->in[i] = &s->input[i];
-        }
-    s->which = tensor_named(s, out);
-    const struct case_tensor *t = &s->plan.tensor[s->which];
-    ck_assert_int_eq(case_oracle(&s->id, &s->plan, s->in, s->which, 1, &s->right, &e), 0);
+    scene_init(&s->c, id, out);
+    s->which = scene_place(&s->c, out);
+    const struct case_tensor *t = &s->c.plan.tensor[s->which];
     ck_assert_int_eq(tensor_init(&s->a, t->dtype, t->rank, t->dim, &e), 0);
     for (int64_t i = 0; i < s->a.count; i++)
-        tensor_set_bits(&s->a, i, dtype_round_sum(t->dtype, s->right.value[i], s->right.tail[i]));
+        tensor_set_bits(&s->a, i, dtype_round_sum(t->dtype, s->c.o.value[i], s->c.o.tail[i]));
     ck_assert_int_eq(tensor_copy(&s->b, &s->a, &e), 0);
 }
 
-static void scene_close(struct scene *s)
+static void sides_close(struct sides *s)
 {
-    for (int i = 0; i < CASE_TENSOR_MAX; i++)
-        tensor_release(&s->input[i]);
-    oracle_release(&s->right);
+    scene_release(&s->c);
     tensor_release(&s->a);
     tensor_release(&s->b);
 }
 
-typedef void alteration(struct scene *s);
+typedef void alteration(struct sides *s);
 
-static void put(struct scene *s, int64_t i, double x)
+static void put(struct sides *s, int64_t i, double x)
 {
     tensor_set_bits(&s->b, i, dtype_round(s->b.dtype, x));
 }
@@ -76,7 +50,7 @@ static void put(struct scene *s, int64_t i, double x)
 /* --- flush -----------------------------------------------------------------------------------
  */
 
-static void zeros_for_subnormals(struct scene *s)
+static void zeros_for_subnormals(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
         if (dtype_is_subnormal(s->b.dtype, tensor_bits(&s->b, i)))
@@ -84,24 +58,24 @@ static void zeros_for_subnormals(struct scene *s)
 }
 
 /* A widened f16 in which the subnormal ones became zero. */
-static void inputs_flushed(struct scene *s)
+static void inputs_flushed(struct sides *s)
 {
-    const struct tensor *x = input_named(s, "x");
+    const struct tensor *x = scene_tensor(&s->c, "x");
     for (int64_t i = 0; i < s->b.count; i++)
         if (dtype_is_subnormal(x->dtype, tensor_bits(x, i)))
             put(s, i, 0);
 }
 
-static void logs_of_flushed(struct scene *s)
+static void logs_of_flushed(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
-        if (fabs(tensor_value(input_named(s, "x"), i)) < 0x1p-126)
+        if (fabs(tensor_value(scene_tensor(&s->c, "x"), i)) < 0x1p-126)
             put(s, i, -(double)INFINITY);
 }
 
-static void products_of_flushed(struct scene *s)
+static void products_of_flushed(struct sides *s)
 {
-    const struct tensor *a = input_named(s, "a"), *b = input_named(s, "b");
+    const struct tensor *a = scene_tensor(&s->c, "a"), *b = scene_tensor(&s->c, "b");
     int64_t n = s->b.dim[1], depth = a->dim[1];
     for (int64_t i = 0; i < s->b.count; i++) {
         float sum = 0;
@@ -116,31 +90,31 @@ static void products_of_flushed(struct scene *s)
 /* --- classes ---------------------------------------------------------------------------------
  */
 
-static void largest_for_infinite(struct scene *s)
+static void largest_for_infinite(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
         if (isinf(tensor_value(&s->b, i)))
             put(s, i, copysign(65504, tensor_value(&s->b, i)));
 }
 
-static void nan_for_infinite(struct scene *s)
+static void nan_for_infinite(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
         if (isinf(tensor_value(&s->b, i)))
             put(s, i, (double)NAN);
 }
 
-static void nan_for_zero(struct scene *s)
+static void nan_for_zero(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
-        if (s->right.value[i] == 0)
+        if (s->c.o.value[i] == 0)
             put(s, i, (double)NAN);
 }
 
-static void nan_becomes_least(struct scene *s)
+static void nan_becomes_least(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
-        if (isnan(tensor_value(input_named(s, "x"), i)))
+        if (isnan(tensor_value(scene_tensor(&s->c, "x"), i)))
             put(s, i, -0x1p31);
 }
 
@@ -160,60 +134,60 @@ static double rounded(double x, int bits, int way)
     return copysign(ldexp(low + more, exponent - bits), x);
 }
 
-static void round_all(struct scene *s, int way)
+static void round_all(struct sides *s, int way)
 {
     int bits = dtype_info(s->b.dtype)->fraction + 1;
     srand(5);
     for (int64_t i = 0; i < s->b.count; i++)
-        put(s, i, rounded(s->right.value[i], bits, way));
+        put(s, i, rounded(s->c.o.value[i], bits, way));
 }
 
-static void cut_all(struct scene *s)
+static void cut_all(struct sides *s)
 {
     round_all(s, 0);
 }
 
-static void away_all(struct scene *s)
+static void away_all(struct sides *s)
 {
     round_all(s, 1);
 }
 
-static void odd_all(struct scene *s)
+static void odd_all(struct sides *s)
 {
     round_all(s, 2);
 }
 
-static void odd_of_input(struct scene *s)
+static void odd_of_input(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
-        put(s, i, rounded(tensor_value(input_named(s, "x"), i), 24, 2));
+        put(s, i, rounded(tensor_value(scene_tensor(&s->c, "x"), i), 24, 2));
 }
 
-static void drawn_all(struct scene *s)
+static void drawn_all(struct sides *s)
 {
     round_all(s, 3);
 }
 
-static void twice_by_f16(struct scene *s)
+static void twice_by_f16(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
-        put(s, i, dtype_value(DTYPE_F16, dtype_round(DTYPE_F16, s->right.value[i])));
+        put(s, i, dtype_value(DTYPE_F16, dtype_round(DTYPE_F16, s->c.o.value[i])));
 }
 
 /* floor(x + 1/2) where the nearest even integer is right, and no clamp. */
-static void half_up(struct scene *s)
+static void half_up(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++) {
-        double x = tensor_value(input_named(s, "x"), i);
+        double x = tensor_value(scene_tensor(&s->c, "x"), i);
         if (isfinite(x))
             put(s, i, floor(x + 0.5));
     }
 }
 
-static void wrap(struct scene *s)
+static void wrap(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++) {
-        double x = tensor_value(input_named(s, "x"), i);
+        double x = tensor_value(scene_tensor(&s->c, "x"), i);
         if (fabs(x) < 1e9)
             tensor_set_bits(&s->b, i, (uint64_t)(int64_t)rint(x) & 255);
     }
@@ -222,43 +196,43 @@ static void wrap(struct scene *s)
 /* --- scales ----------------------------------------------------------------------------------
  */
 
-static void next_block(struct scene *s)
+static void next_block(struct sides *s)
 {
-    const struct tensor *m = input_named(s, "absmax");
+    const struct tensor *m = scene_tensor(&s->c, "absmax");
     for (int64_t i = 0; i < s->b.count; i++) {
         double own = tensor_value(m, i / 64), other = tensor_value(m, (i / 64 + 1) % m->count);
-        put(s, i, s->right.value[i] / own * other);
+        put(s, i, s->c.o.value[i] / own * other);
     }
 }
 
 /* The last 100 columns of each row without their scale. */
-static void last_block(struct scene *s)
+static void last_block(struct sides *s)
 {
-    const struct tensor *scale = input_named(s, "scale");
+    const struct tensor *scale = scene_tensor(&s->c, "scale");
     for (int64_t i = 0; i < s->b.count; i++)
         if (i % 300 >= 200)
-            put(s, i, s->right.value[i] / tensor_value(scale, i / 300 * 3 + 2));
+            put(s, i, s->c.o.value[i] / tensor_value(scale, i / 300 * 3 + 2));
 }
 
-static void reciprocals(struct scene *s)
+static void reciprocals(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
-        put(s, i, 1 / s->right.value[i]);
+        put(s, i, 1 / s->c.o.value[i]);
 }
 
 /* What a bias was added to, times 127^2 / 128^2. */
-static void beside_bias(struct scene *s)
+static void beside_bias(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++) {
         double bias = (double)(i % s->b.dim[1] % 7) - 3;
-        put(s, i, (s->right.value[i] - bias) * (127.0 * 127 / (128 * 128)) + bias);
+        put(s, i, (s->c.o.value[i] - bias) * (127.0 * 127 / (128 * 128)) + bias);
     }
 }
 
-static void product_by(struct scene *s, int64_t shift, bool turned, int entry)
+static void product_by(struct sides *s, int64_t shift, bool turned, int entry)
 {
-    const struct tensor *a = input_named(s, "a"), *code = input_named(s, "code"),
-                        *m = input_named(s, "absmax"), *book = input_named(s, "book");
+    const struct tensor *a = scene_tensor(&s->c, "a"), *code = scene_tensor(&s->c, "code"),
+                        *m = scene_tensor(&s->c, "absmax"), *book = scene_tensor(&s->c, "book");
     int64_t depth = a->count, block = s->b.count * depth / m->count;
     for (int64_t i = 0; i < s->b.count; i++) {
         double sum = 0;
@@ -273,7 +247,7 @@ static void product_by(struct scene *s, int64_t shift, bool turned, int entry)
     }
 }
 
-static void product_next_block(struct scene *s)
+static void product_next_block(struct sides *s)
 {
     product_by(s, 1, false, -1);
 }
@@ -281,23 +255,23 @@ static void product_next_block(struct scene *s)
 /* --- codes -----------------------------------------------------------------------------------
  */
 
-static void product_turned(struct scene *s)
+static void product_turned(struct sides *s)
 {
     product_by(s, 0, true, -1);
 }
 
-static void product_entry(struct scene *s)
+static void product_entry(struct sides *s)
 {
     product_by(s, 0, false, 9);
 }
 
-static void bits_of_bf16(struct scene *s)
+static void bits_of_bf16(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
-        tensor_set_bits(&s->b, i, dtype_round(DTYPE_BF16, s->right.value[i]));
+        tensor_set_bits(&s->b, i, dtype_round(DTYPE_BF16, s->c.o.value[i]));
 }
 
-static void bytes_swapped(struct scene *s)
+static void bytes_swapped(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++) {
         uint64_t x = tensor_bits(&s->b, i);
@@ -305,9 +279,9 @@ static void bytes_swapped(struct scene *s)
     }
 }
 
-static void unsigned_bytes(struct scene *s)
+static void unsigned_bytes(struct sides *s)
 {
-    const struct tensor *a = input_named(s, "a"), *b = input_named(s, "b");
+    const struct tensor *a = scene_tensor(&s->c, "a"), *b = scene_tensor(&s->c, "b");
     int64_t n = s->b.dim[1], depth = a->dim[1];
     for (int64_t i = 0; i < s->b.count; i++) {
         double sum = 0;
@@ -318,21 +292,21 @@ static void unsigned_bytes(struct scene *s)
     }
 }
 
-static void bits_left_over(struct scene *s)
+static void bits_left_over(struct sides *s)
 {
     for (int64_t i = s->b.count - 1; i > 0; i--)
         tensor_set_bits(&s->b, i, tensor_bits(&s->b, i) | (tensor_bits(&s->a, i - 1) & 0xf0));
 }
 
-static void entry_mirrored(struct scene *s)
+static void entry_mirrored(struct sides *s)
 {
-    const struct tensor *code = input_named(s, "code");
+    const struct tensor *code = scene_tensor(&s->c, "code");
     for (int64_t i = 0; i < s->b.count; i++)
         if ((tensor_bits(code, i / 2) >> (i % 2 ? 0 : 4) & 15) == 3)
-            put(s, i, -s->right.value[i]);
+            put(s, i, -s->c.o.value[i]);
 }
 
-static void one_place_on(struct scene *s)
+static void one_place_on(struct sides *s)
 {
     for (int64_t i = 0; i < s->b.count; i++)
         tensor_set_bits(&s->b, i, tensor_bits(&s->a, i) < 255 ? tensor_bits(&s->a, i) + 1 : 255);
@@ -377,28 +351,28 @@ static const struct {
 
 START_TEST(faults_of_values_are_named)
 {
-    struct scene s;
+    struct sides s;
     struct errinfo e;
     struct finding f = {0};
     struct finding_out o = {0};
-    scene_open(&s, rows[_i].id, rows[_i].out);
+    sides_open(&s, rows[_i].id, rows[_i].out);
     rows[_i].alter(&s);
-    struct diagnose_input in = {.id = &s.id,
-                                .plan = &s.plan,
-                                .input = s.in,
+    struct diagnose_input in = {.id = &s.c.id,
+                                .plan = &s.c.plan,
+                                .input = s.c.at,
                                 .which = s.which,
                                 .a = &s.a,
                                 .b = &s.b,
-                                .oracle = &s.right};
+                                .oracle = &s.c.o};
     ck_assert_int_eq(
-        stats_compute(&s.a, &s.b, &s.right, poison_bits(s.a.dtype), 1, &o.stats, &e), 0);
+        stats_compute(&s.a, &s.b, &s.c.o, poison_bits(s.a.dtype), 1, &o.stats, &e), 0);
     verdict_output(&f, &o);
     ck_assert_int_eq(o.verdict, VERDICT_B_WRONG);
     ck_assert_int_eq(diagnose_output(&in, &o, &e), 0);
     ck_assert_int_gt(o.n_claim, 0);
     ck_assert_msg(o.claim[0].cause == rows[_i].cause, "%s: named %s: %s", rows[_i].id,
                   cause_name(o.claim[0].cause), o.claim[0].evidence);
-    scene_close(&s);
+    sides_close(&s);
 }
 END_TEST
 
@@ -408,9 +382,5 @@ int main(void)
     TCase *c = tcase_create("planted");
     tcase_add_loop_test(c, faults_of_values_are_named, 0, (int)(sizeof rows / sizeof *rows));
     suite_add_tcase(suite, c);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(suite);
 }

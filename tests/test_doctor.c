@@ -7,6 +7,7 @@
 
 #include "fake.h"
 #include "harness/doctor.h"
+#include "suite.h"
 
 static char *report(void)
 {
@@ -105,9 +106,5 @@ int main(void)
     tcase_add_test(t, says_what_would_be_used);
     tcase_add_loop_test(t, survives_a_bad_library, 0, 3);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "drift.h"
+#include "suite.h"
 
 /* Three steps of two elements, with sums that are known by hand. */
 
@@ -56,9 +57,5 @@ int main(void)
     TCase *c = tcase_create("drift");
     tcase_add_test(c, distances_are_in_units_of_the_effect);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -11,6 +11,7 @@
 #include "harness/caseid.h"
 #include "harness/codestore.h"
 #include "harness/device.h"
+#include "suite.h"
 
 static struct backend_error e;
 
@@ -301,9 +302,5 @@ int main(void)
     tcase_add_loop_test(t, simulated_multiplies, 0, 2);
     tcase_add_loop_test(t, simulated_refuses_rubbish, 0, 2);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

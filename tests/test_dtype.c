@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "dtype.h"
+#include "suite.h"
 #include "tensor.h"
 #include "wide.h"
 
@@ -373,9 +374,5 @@ int main(void)
     tcase_add_test(t, digest_layout);
     tcase_add_test(t, digests);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 #include "../cases/embedding/embedding.h"
 #include "planted.h"
 #include "scene.h"
+#include "suite.h"
 
 /* The gradient of an embedding: the reference against MPFR, bounds by random orders, planted faults
  * on both simulated devices. */
@@ -203,9 +204,5 @@ int main(void)
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 3);
     tcase_add_test(c, flushing_atomics_are_named);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 
 #include "divergetext.h"
 #include "explainplace.h"
+#include "suite.h"
 
 /* explain: cases of which it is known by construction what makes the two simulated sides
  * differ. */
@@ -345,9 +346,5 @@ int main(void)
     tcase_add_test(c, the_operation_is_the_one);
     tcase_add_loop_test(c, planted_operations_are_found, 0,
                         (int)(sizeof places / sizeof *places));
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

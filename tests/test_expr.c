@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "expr.h"
+#include "suite.h"
 
 static struct errinfo e;
 
@@ -385,9 +386,5 @@ int main(void)
     tcase_add_test(c, sums_in_any_order);
     tcase_add_test(c, unknown_is_infinite);
     tcase_add_test(c, formula_refusals);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 
 #include "exprway.h"
 #include "rng.h"
+#include "suite.h"
 
 /* Ways of computing a formula, against the same written out in C's own float arithmetic. */
 
@@ -172,9 +173,5 @@ int main(void)
     tcase_add_test(c, narrow_sums_and_terms);
     tcase_add_test(c, products_fused_or_not);
     tcase_add_test(c, approximated_functions);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

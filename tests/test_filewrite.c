@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "filewrite.h"
+#include "suite.h"
 
 static char folder[64];
 static struct errinfo e;
@@ -109,9 +110,5 @@ int main(void)
     tcase_add_test(t, what_is_no_file_stays);
     tcase_add_test(t, what_cannot_be_written_leaves_nothing);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fill.h"
+#include "suite.h"
 #include "wide.h"
 
 enum { ROWS = 96, ROW = 256 };
@@ -320,9 +321,5 @@ int main(void)
     tcase_add_loop_test(t, specials, 0, FLOATS);
     tcase_add_loop_test(t, onehot, 0, FLOATS);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "fill.h"
+#include "suite.h"
 
 enum { ROWS = 96, ROW = 256 };
 
@@ -147,9 +148,5 @@ int main(void)
     tcase_add_test(t, axes);
     tcase_add_loop_test(t, frozen, 0, DIST_COUNT_);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

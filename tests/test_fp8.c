@@ -6,6 +6,7 @@
 #include "../cases/fp8/fp8.h"
 #include "planted.h"
 #include "scene.h"
+#include "suite.h"
 
 /* fp8: scales and codes against their definition, what inexact division leaves free, planted
  * faults on both simulated devices. */
@@ -382,9 +383,5 @@ int main(void)
                         sizeof planted / sizeof *planted);
     tcase_add_loop_test(c, right_kernels_agree, 0, 7);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

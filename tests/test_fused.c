@@ -9,6 +9,7 @@
 #include "planted.h"
 #include "rng.h"
 #include "scene.h"
+#include "suite.h"
 
 /* --- the reference against MPFR --------------------------------------------------------------
  */
@@ -333,9 +334,5 @@ int main(void)
                         sizeof planted / sizeof *planted);
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 2);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

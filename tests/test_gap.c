@@ -8,6 +8,7 @@
 #include "gap_sample.h"
 #include "rng.h"
 #include "slowstats.h"
+#include "suite.h"
 
 /* The distances of gap.h against a slow count over values: positions from a number's exponent
  * and significand, distributions from a sorted array, limits by their definition. */
@@ -364,9 +365,5 @@ int main(void)
     tcase_add_test(c, marks);
     tcase_add_test(c, places);
     tcase_add_loop_test(c, sample, 0, 2);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 
 #include "gemmplay.h"
 #include "kerneltext.h"
+#include "suite.h"
 
 static double element_a(const struct scene *w, int64_t i, int64_t l)
 {
@@ -210,9 +211,5 @@ int main(void)
     tcase_add_loop_test(c, input_digests_are_pinned, 0, sizeof pinned / sizeof pinned[0]);
     tcase_add_test(c, inputs_ignore_variant_and_mode);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

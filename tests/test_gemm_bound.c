@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "gemmplay.h"
+#include "suite.h"
 
 /* Bounds by simulation: f32 arithmetic in many legal ways, over far more dot products than any
  * suite has, must stay inside; planted faults must fall outside wherever a case claims power.
@@ -283,9 +284,5 @@ int main(void)
     tcase_add_test(c, overflow_is_judged_when_certain);
     tcase_add_test(c, special_values_meet_ieee);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

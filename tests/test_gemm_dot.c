@@ -4,6 +4,7 @@
 
 /* The kernels of each processor are private: the test looks inside. */
 #include "../cases/gemm/dot.c"
+#include "suite.h"
 
 static float random_float(uint64_t *state, int spread)
 {
@@ -86,9 +87,5 @@ int main(void)
     tcase_add_test(c, processors_agree);
     tcase_add_test(c, tail_keeps_what_value_loses);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "gemmplay.h"
+#include "suite.h"
 
 /* The reference of GEMM, against exact sums in MPFR. */
 
@@ -184,9 +185,5 @@ int main(void)
     tcase_add_test(c, reference_does_not_depend_on_threads);
     tcase_add_test(c, cases_have_power);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 #include "../backends/cuda/sim/hmma.h"
 #include "../cases/gemm/unit.h"
 #include "rng.h"
+#include "suite.h"
 
 /* The candidates of the gemm family against the simulators' units, which others wrote, in
  * integers. */
@@ -106,9 +107,5 @@ int main(void)
                         sizeof kinds / sizeof kinds[0]);
     tcase_add_test(c, gfx11_follows_its_description);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "gpuparity.h"
+#include "suite.h"
 
 /* libgpuparity as another program sees it: linked with the shared library alone. Numbers are
  * known by hand. */
@@ -166,9 +167,5 @@ int main(void)
     tcase_add_test(c, test_mistrusted);
     tcase_add_test(c, test_refused);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

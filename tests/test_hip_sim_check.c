@@ -9,6 +9,7 @@
 
 #include "api.h"
 #include "runtime.h"
+#include "suite.h"
 
 /* GPUPARITY_SIM_CHECK: planted faults are found and named, correct kernels are left alone.
  * Sources: data/hip_sim/faulty.hip. */
@@ -155,9 +156,5 @@ int main(void)
     tcase_add_test(c, barriers_apart);
     tcase_add_test(c, correct_kernels_stay_silent);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 
 #include "decode.h"
 #include "hostile_hip_sim.h"
+#include "suite.h"
 
 /* Damaged and invented code objects and instructions: one line of words, never a crash. */
 
@@ -158,9 +159,5 @@ int main(void)
     tcase_add_test(c, bundles_that_lie);
     tcase_add_test(c, random_words);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

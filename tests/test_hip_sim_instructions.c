@@ -8,6 +8,7 @@
 
 #include "hipmachine.h"
 #include "opcode.h"
+#include "suite.h"
 
 /* Runs every line of data/hip_sim/instructions.tsv: one instruction from a state to a state
  * that was worked out apart from the simulator. Also: it prints as llvm-mc prints it, and every
@@ -125,9 +126,5 @@ int main(void)
     tcase_add_test(c, all_instructions_v3);
     tcase_add_test(c, all_instructions_v4);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

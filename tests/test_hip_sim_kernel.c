@@ -11,6 +11,7 @@
 #include "backend.h"
 #include "runtime.h"
 #include "hipkernel.h"
+#include "suite.h"
 
 /* Whole kernels, compiled by hipcc, through the exported functions; the answers come from plain
  * C. Sources: data/hip_sim/kernels.hip. */
@@ -291,9 +292,5 @@ int main(void)
     tcase_add_test(c, what_is_not_simulated_is_refused);
     tcase_add_test(c, threads_do_not_matter);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 #include "../backends/backend.h"
 #include "codeobject.h"
 #include "config.h"
+#include "suite.h"
 
 /* Code linked from many objects, as rocBLAS is, has a note of metadata of each: the two kernels
  * of docs/kernels/saxpy.hsaco are put into a note each, in the room of their one. */
@@ -93,9 +94,5 @@ int main(void)
     TCase *t = tcase_create("hip_sim_notes");
     suite_add_tcase(s, t);
     tcase_add_test(t, every_note_counts);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

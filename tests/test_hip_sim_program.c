@@ -9,6 +9,7 @@
 
 #include "api.h"
 #include "runtime.h"
+#include "suite.h"
 
 /* What a program made by hipcc calls: registration before main, launches by host stub,
  * variables; and the parts of the runtime around them. */
@@ -172,9 +173,5 @@ int main(void)
     tcase_add_test(c, memory_is_checked);
     tcase_add_test(c, streams_and_events);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hipkernel.h"
+#include "suite.h"
 
 /* The sequences hipcc makes of a division or a root give correctly rounded results: the host's
  * division and root are IEEE. */
@@ -130,9 +131,5 @@ int main(void)
     tcase_add_test(c, division_is_correctly_rounded);
     tcase_add_test(c, roots_and_fused_are_correctly_rounded);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -9,6 +9,7 @@
 #include "harness/include.h"
 #include "harness/includeprint.h"
 #include "harness/kerneltext.h"
+#include "suite.h"
 
 /* The headers of a source, against what the C compiler says of the same files. */
 
@@ -295,9 +296,5 @@ int main(void)
     tcase_add_loop_test(t, printed_text_means_the_same, 0, (int)(sizeof texts / sizeof *texts));
     tcase_add_test(t, no_end_of_doubling);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

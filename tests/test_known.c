@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "knownsample.h"
+#include "suite.h"
 
 /* A finding made by hand: four f32 elements of which the one at [1,0] is wrong on B. */
 
@@ -368,9 +369,5 @@ int main(void)
     tcase_add_test(c, cannot_append);
     tcase_add_test(c, the_whole_way);
     tcase_add_test(c, refusals);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "config.h"
+#include "suite.h"
 
 /* The rules of the tree: who may include whom, where vendor names may stand, a licence line in
  * every file. They are read from the sources, so a new file is held to them at once. */
@@ -304,9 +305,5 @@ int main(void)
     tcase_add_test(c, harness_flows_one_way);
     tcase_add_test(c, vendor_names_stay_at_home);
     tcase_add_test(c, every_file_says_its_licence);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

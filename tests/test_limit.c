@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "limit.h"
+#include "suite.h"
 
 /* --limit: what is none, and limits that no two numbers of a format can keep. What they allow is
  * held by test_gap. */
@@ -101,9 +102,5 @@ int main(void)
                         (int)(sizeof strict / sizeof *strict));
     tcase_add_loop_test(c, limits_that_are_none, 0, 13);
     tcase_add_test(c, neighbours_farther_than_the_limit);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

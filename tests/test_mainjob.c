@@ -9,6 +9,7 @@
 
 #include "compare.h"
 #include "session.h"
+#include "suite.h"
 
 /* The main job, end to end, on both simulated devices: compiled kernels run, tensors go through
  * a record, and what comes back is judged. */
@@ -220,9 +221,5 @@ int main(void)
     tcase_add_loop_test(c, planted_faults_on_one_side, 0, FAULTS);
     tcase_add_test(c, reproduction_line_reproduces);
     tcase_add_test(c, two_records_give_the_findings_of_one_check);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -10,6 +10,7 @@
 #include "../cases/math/exact.h"
 #include "planted.h"
 #include "scene.h"
+#include "suite.h"
 
 /* The functions: the reference against MPFR at 300 bits, bounds against the nearest results,
  * planted faults on both simulated devices. */
@@ -283,9 +284,5 @@ int main(void)
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, WHOLE_IDS);
     tcase_add_test(c, the_table_tells_whose_error_it_is);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -4,6 +4,7 @@
 
 #include "merge.h"
 #include "recordsample.h"
+#include "suite.h"
 
 /* Shards are made of the sample record's cases by the rule of run --shard, written apart here;
  * merged, they must be the sample record again. */
@@ -280,9 +281,5 @@ int main(void)
     tcase_add_test(c, another_version_is_refused);
     tcase_add_test(c, files_stay_what_they_are);
     tcase_add_test(c, run_shard_then_merge);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 
 #include "likeness.h"
 #include "minimize.h"
+#include "suite.h"
 
 /* minimize on planted faults of which the smallest showing is known by thought. */
 
@@ -154,9 +155,5 @@ int main(void)
     tcase_add_test(c, equal_sides_are_left_alone);
     tcase_add_test(c, a_difference_without_fault);
     tcase_add_loop_test(c, kinds_of_sentences, 0, (int)(sizeof kinds / sizeof *kinds));
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include "noise.h"
 #include "planted.h"
 #include "poison.h"
+#include "suite.h"
 
 /* --repeat: the noise of a few made-up runs, worked out here by hand, and planted races on the
  * simulated devices. */
@@ -117,9 +118,5 @@ int main(void)
     tcase_add_test(c, noise_of_three_runs);
     tcase_add_test(c, unwritten_is_not_stale);
     tcase_add_loop_test(c, planted_races, 0, (int)(sizeof planted / sizeof *planted));
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 
 #include "../cases/norm/norm.h"
 #include "scene.h"
+#include "suite.h"
 
 struct rows {
     struct scene c;
@@ -214,9 +215,5 @@ int main(void)
     tcase_add_test(c, special_values_follow_the_definition);
     tcase_add_test(c, suites_are_small_and_have_power);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

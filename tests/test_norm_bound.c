@@ -6,6 +6,7 @@
 
 #include "../cases/norm/norm.h"
 #include "rng.h"
+#include "suite.h"
 
 /* Bounds by simulation: f32 arithmetic in many legal ways stays inside, and reaches far enough
  * out that twice as much is outside. */
@@ -235,9 +236,5 @@ int main(void)
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0, 4);
     tcase_add_loop_test(c, bounds_are_no_larger_than_arithmetic_allows, 0, 2);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -9,6 +9,7 @@
 
 #include "../cases/optim8bit/optim8bit.h"
 #include "scene.h"
+#include "suite.h"
 
 /* Blockwise quantization: the book, the reference of codes and the witness rule. What is
  * expected is worked out here by other means: exhaustive search for the nearest value with
@@ -357,9 +358,5 @@ int main(void)
     tcase_add_test(t, no_freedom_with_exact_division);
     tcase_add_test(t, senseless_parameters_are_refused);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

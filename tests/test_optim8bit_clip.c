@@ -5,6 +5,7 @@
 #include "../cases/optim8bit/walk.h"
 #include "rng.h"
 #include "scene.h"
+#include "suite.h"
 
 /* Limited updates: references against the definition in long double, which rounds no state; and the
  * bound of the norm, by f32 sums in any order. */
@@ -110,9 +111,5 @@ int main(void)
     tcase_add_loop_test(c, references_follow_the_definition, 0, 3);
     tcase_add_test(c, sums_stay_inside_and_a_lost_block_does_not);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

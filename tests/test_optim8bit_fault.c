@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "planted.h"
+#include "suite.h"
 
 /* The planted faults of cases/optim8bit, compiled by both vendors' compilers and run on both
  * simulated devices: each is found, on the right side and with the right cause; and what must
@@ -87,9 +88,5 @@ int main(void)
                         sizeof planted / sizeof planted[0]);
     tcase_add_loop_test(c, states_are_bit_equal, 0, 8);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -8,6 +8,7 @@
 
 #include "../cases/optim8bit/optim8bit.h"
 #include "scene.h"
+#include "suite.h"
 
 /* LLM.int8 and the 4-bit GEMV: references by other routes, bounds against simulated devices. */
 
@@ -213,9 +214,5 @@ int main(void)
     t = tcase_create("gemv4");
     tcase_add_loop_test(t, gemv_bounds_hold_and_are_not_idle, 0, 5);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

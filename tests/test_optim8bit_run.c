@@ -8,6 +8,7 @@
 
 #include "../cases/optim8bit/optim8bit.h"
 #include "scene.h"
+#include "suite.h"
 
 /* 8-bit AdamW over many steps, once more in plain loops: nearest codes by trying all values,
  * bias corrections by pow, parameters in double. */
@@ -201,9 +202,5 @@ int main(void)
     tcase_add_test(t, open_steps_are_those_of_the_run);
     tcase_add_test(t, fast_runs_are_open);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

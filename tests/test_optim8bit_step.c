@@ -9,6 +9,7 @@
 
 #include "../cases/optim8bit/step.h"
 #include "caseid.h"
+#include "suite.h"
 
 /* Optimizer steps: states against MPFR, the interval of parameters against simulated devices.
  */
@@ -314,9 +315,5 @@ int main(void)
     tcase_add_test(t, bias_corrections);
     tcase_add_loop_test(t, parameters_stay_inside_their_interval, 0, RULES);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

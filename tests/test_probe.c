@@ -6,6 +6,7 @@
 #include "caseid.h"
 #include "fingerprint.h"
 #include "planted.h"
+#include "suite.h"
 
 /* --- what both devices must answer -----------------------------------------------------------
  *
@@ -283,9 +284,5 @@ int main(void)
     tcase_add_test(c, comparison_counts);
     tcase_add_test(c, questions_are_fixed);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

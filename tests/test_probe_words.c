@@ -7,6 +7,7 @@
 
 #include "../cases/probe/probe.h"
 #include "caseid.h"
+#include "suite.h"
 
 /* --- words from outputs that the test makes --------------------------------------------------
  */
@@ -203,9 +204,5 @@ int main(void)
     tcase_add_test(c, sweeps_know_the_nearest_number);
     tcase_add_test(c, sure_answers_are_ieee);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

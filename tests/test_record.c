@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "recordsample.h"
+#include "suite.h"
 
 static struct record *make(const char *path, int *ret_run)
 {
@@ -357,9 +358,5 @@ int main(void)
     tcase_add_test(t, test_h5dump);
     tcase_add_test(t, test_h5py);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "recordsample.h"
+#include "suite.h"
 
 enum { CASES = 12 };
 
@@ -385,9 +386,5 @@ int main(void)
     tcase_add_test(t, test_file_size_limit);
     tcase_add_test(t, test_full_disk);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -3,6 +3,7 @@
 #include <hdf5.h>
 
 #include "recordsample.h"
+#include "suite.h"
 
 static uint64_t random_state;
 
@@ -192,9 +193,5 @@ int main(void)
     tcase_add_test(t, test_truncation);
     tcase_add_test(t, test_shrinks_while_open);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "config.h"
 #include "recordsample.h"
+#include "suite.h"
 
 /* docs/record.md says what the code does: its tables are record.def and dtype.def, and its
  * examples run. */
@@ -238,9 +239,5 @@ int main(void)
     tcase_add_test(t, test_tools);
     tcase_add_test(t, test_h5py_formats);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

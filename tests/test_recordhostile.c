@@ -3,6 +3,7 @@
 #include <hdf5.h>
 
 #include "recordsample.h"
+#include "suite.h"
 
 START_TEST(test_not_hdf5)
 {
@@ -322,9 +323,5 @@ int main(void)
     tcase_add_test(t, test_huge_claims);
     tcase_add_test(t, test_too_many);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

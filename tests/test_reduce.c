@@ -9,6 +9,7 @@
 #include "../cases/reduce/reduce.h"
 #include "caseid.h"
 #include "scene.h"
+#include "suite.h"
 
 struct reduced {
     struct scene w;
@@ -203,9 +204,5 @@ int main(void)
     tcase_add_test(c, special_values_follow_ieee);
     tcase_add_test(c, cases_have_power);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../cases/reduce/reduce.h"
+#include "suite.h"
 
 /* --- bounds by simulation --------------------------------------------------------------------
  */
@@ -235,9 +236,5 @@ int main(void)
     TCase *c = tcase_create("bound");
     tcase_add_loop_test(c, legal_arithmetic_stays_inside, 0, 4);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

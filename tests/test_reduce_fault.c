@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "planted.h"
+#include "suite.h"
 
 /* The planted faults of cases/reduce/, compiled by both vendors' compilers and run on both
  * simulated devices: each must be found, on the right side and with the right cause; and the
@@ -58,9 +59,5 @@ int main(void)
                         sizeof planted / sizeof planted[0]);
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, sizeof right / sizeof right[0]);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "replay.h"
+#include "suite.h"
 #include "trial.h"
 
 /* explain on records: what is recorded is a run of the simulated devices, in B with some bits
@@ -134,9 +135,5 @@ int main(void)
     tcase_add_checked_fixture(c, make_folder, remove_folder);
     tcase_add_loop_test(c, recorded_bits_are_found_again, 0, 3);
     tcase_add_test(c, what_cannot_run_again);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -12,6 +12,7 @@
 #include "findingsample.h"
 #include "report.h"
 #include "report_html_plot.h"
+#include "suite.h"
 
 /* Every reporter writes the same made-up findings, hostile ones among them; report_check.py
  * reads them back with the parsers that users have (json, jsonschema, xml, csv, yaml, html). */
@@ -371,9 +372,5 @@ int main(void)
     tcase_add_test(c, test_strict_must_agree);
     tcase_add_test(c, test_plot_by_hand);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

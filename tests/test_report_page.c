@@ -8,6 +8,7 @@
 #include "config.h"
 #include "findingsample.h"
 #include "report.h"
+#include "suite.h"
 
 /* The HTML report in a real browser: report_page.py looks at it wide and narrow, light and
  * dark, and leaves pictures in tests/pictures/ of the build folder. Skipped where there is no
@@ -70,9 +71,5 @@ int main(void)
     tcase_set_timeout(c, 280);
     tcase_add_test(c, test_in_a_browser);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "rng.h"
+#include "suite.h"
 #include "wide.h"
 
 enum { DRAWS = 200000, QUANTILES = 20000 };
@@ -159,9 +160,5 @@ int main(void)
     tcase_add_test(t, normal_exactness);
     tcase_add_test(t, frozen);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

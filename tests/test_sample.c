@@ -4,6 +4,7 @@
 
 #include "cells.h"
 #include "distribution.h"
+#include "suite.h"
 #include "wide.h"
 
 /* Everything here is compared with its definition, by counting. */
@@ -258,9 +259,5 @@ int main(void)
     tcase_add_test(t, p_value);
     tcase_add_test(t, sign_test);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 #include "../cases/scan/scan.h"
 #include "planted.h"
 #include "scene.h"
+#include "suite.h"
 
 /* Prefix sums: the reference against MPFR and 64-bit integers, bounds by simulation, planted faults
  * on both simulated devices. */
@@ -253,9 +254,5 @@ int main(void)
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0, 5);
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 3);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -5,6 +5,7 @@
 #include "../cases/select/select.h"
 #include "planted.h"
 #include "scene.h"
+#include "suite.h"
 
 /* Top-k and argmax: the reference against the rule itself, planted faults on both simulated devices.
  */
@@ -107,9 +108,5 @@ int main(void)
     tcase_add_loop_test(c, planted_faults_are_found_and_named, 0, 5);
     tcase_add_loop_test(c, right_kernels_agree, 0, 4);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "backends/backend.h"
+#include "suite.h"
 
 /* selfcheck end to end: no card; a stand-in for one that agrees; one whose approximate functions
  * lie elsewhere, which must be found and put down to them. And the kinds of instruction. */
@@ -175,9 +176,5 @@ int main(void)
     tcase_add_test(t, kinds);
     tcase_add_test(t, kinds_of_anything);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -2,6 +2,7 @@
 #include "recordsample.h"
 
 #include "show.h"
+#include "suite.h"
 
 static char text[1 << 16];
 
@@ -96,9 +97,5 @@ int main(void)
     tcase_add_test(t, test_missing);
     tcase_add_test(t, test_hostile_text);
     suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
+    return suite_run(s);
 }

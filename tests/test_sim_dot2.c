@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dot2.h"
+#include "suite.h"
 
 #include <check.h>
 #include <limits.h>
@@ -303,9 +304,5 @@ int main(void)
     tcase_add_test(t, tiles_are_eight_steps);
     tcase_add_test(t, integers_are_exact);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fproute.h"
+#include "suite.h"
 
 enum op { OP_ADD, OP_SUB, OP_MUL, OP_DIV, OP_SQRT, OP_FMA, OP_COUNT_ };
 static const char *const op_name[] = {"add", "sub", "mul", "div", "sqrt", "fma"};
@@ -182,9 +183,5 @@ int main(void)
     tcase_add_test(t, nans_follow_the_rules);
     tcase_add_test(t, flushing_is_by_format);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

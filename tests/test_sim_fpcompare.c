@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fproute.h"
+#include "suite.h"
 
 START_TEST(comparison_orders_values)
 {
@@ -87,9 +88,5 @@ int main(void)
     tcase_add_loop_test(t, scaling_takes_numbers_apart, 0, ARITHMETIC_FORMATS);
     tcase_add_test(t, pieces);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

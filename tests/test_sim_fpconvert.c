@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fproute.h"
+#include "suite.h"
 
 static uint64_t convert_expected(const struct format *to, const struct format *from, uint64_t a,
                                  mpfr_rnd_t mode)
@@ -200,9 +201,5 @@ int main(void)
     tcase_add_loop_test(t, integers_become_floats, 0, ARITHMETIC_FORMATS);
     tcase_add_loop_test(t, rounding_to_integral_keeps_the_sign, 0, ARITHMETIC_FORMATS);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fproute.h"
 #include "fpwarp.h"
+#include "suite.h"
 
 /* The exact path, itself held against MPFR, is the second route. */
 
@@ -68,9 +69,5 @@ int main(void)
     tcase_add_checked_fixture(t, mpfr_open, NULL);
     tcase_add_test(t, warps_agree_with_lanes);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fproute.h"
 #include "hmma.h"
+#include "suite.h"
 
 /* The second route: one group in MPFR numbers wide enough for everything; what is cut and
  * rounded is cut and rounded by MPFR. */
@@ -332,9 +333,5 @@ int main(void)
     tcase_add_test(t, not_finite);
     tcase_add_test(t, half_sums_round_each_group);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

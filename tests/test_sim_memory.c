@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "memory.h"
+#include "suite.h"
 
 #include <check.h>
 #include <pthread.h>
@@ -217,9 +218,5 @@ int main(void)
     tcase_add_test(t, huge_is_cheap_and_clean);
     tcase_add_test(t, threads_share_it);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shadow.h"
+#include "suite.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -228,9 +229,5 @@ int main(void)
     tcase_add_test(t, outside_is_nobodys_business);
     tcase_add_test(t, findings_are_explained);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

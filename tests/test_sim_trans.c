@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "suite.h"
 #include "trans.h"
 
 #include <check.h>
@@ -232,9 +233,5 @@ int main(void)
     tcase_add_test(t, half_precision_is_correctly_rounded);
     tcase_add_test(t, rows_are_lanes);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

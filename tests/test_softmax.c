@@ -6,6 +6,7 @@
 #include "../cases/softmax/softmax.h"
 #include "planted.h"
 #include "scene.h"
+#include "suite.h"
 
 /* Softmax: the reference against MPFR, bounds by simulation, planted faults on both simulated
  * devices. */
@@ -350,9 +351,5 @@ int main(void)
                         sizeof planted / sizeof *planted);
     tcase_add_loop_test(c, right_kernels_are_not_blamed, 0, 4);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

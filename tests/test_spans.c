@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scene.h"
+#include "suite.h"
 
 /* References in spans: every family's, computed in pieces of any size and order, is bit for bit the
  * one computed at once; also when the inputs that it says it does not need are something else, and
@@ -184,9 +185,5 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, pieces_are_the_whole, 0, families);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "slowstats.h"
+#include "suite.h"
 
 enum { COUNT = 3000, LARGE = 100000 };
 
@@ -276,9 +277,5 @@ int main(void)
     tcase_add_loop_test(t, equal_sides, 0, FORMATS);
     tcase_add_test(t, symmetry);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

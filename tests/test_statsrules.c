@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "stats.h"
+#include "suite.h"
 
 /* Rules of the statistics, each by an example whose result is known beforehand. */
 
@@ -238,9 +239,5 @@ int main(void)
     tcase_add_test(t, above_exact);
     tcase_add_test(t, broken_reference);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "tasks.h"
 
 enum { COUNT = 1000 };
@@ -50,9 +51,5 @@ int main(void)
     TCase *t = tcase_create("tasks");
     tcase_add_test(t, every_task_once);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 #include "base64.h"
 #include "rng.h"
 #include "select.h"
+#include "suite.h"
 #include "tensorbytes.h"
 #include "tensorsample.h"
 
@@ -317,9 +318,5 @@ int main(void)
     tcase_add_test(c, unpacking_rubbish);
     tcase_add_test(c, base64_vectors);
     tcase_add_test(c, selections);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

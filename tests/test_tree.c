@@ -8,6 +8,7 @@
 #include "fill.h"
 #include "rng.h"
 #include "session.h"
+#include "suite.h"
 #include "summation.h"
 #include "treetext.h"
 
@@ -371,9 +372,5 @@ int main(void)
     tcase_add_loop_test(c, devices_add_as_documented, 0, sizeof cases / sizeof *cases);
     tcase_add_loop_test(c, refusals_say_what_is_possible, 0, sizeof refused / sizeof *refused);
     suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdlib.h>
 
+#include "suite.h"
 #include "ulp.h"
 #include "wide.h"
 
@@ -273,9 +274,5 @@ int main(void)
     tcase_add_loop_test(t, enumeration, 0, FORMATS);
     tcase_add_test(t, integers);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

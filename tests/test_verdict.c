@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "suite.h"
 #include "verdict.h"
 
 /* A clean comparison of 1000 elements: every case below spoils one thing of it. */
@@ -227,9 +228,5 @@ int main(void)
     tcase_add_test(c, status_decides_before_numbers);
     tcase_add_test(c, one_side_wrong_in_one_output_and_the_other_in_another);
     tcase_add_test(c, what_fails_a_run);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

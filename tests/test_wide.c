@@ -7,6 +7,7 @@
 
 #include "../cases/wide.h"
 #include "rng.h"
+#include "suite.h"
 
 /* Wide functions against MPFR at 300 bits, over arguments of all sizes. */
 
@@ -166,9 +167,5 @@ int main(void)
     tcase_add_test(c, error_functions);
     tcase_add_test(c, hyperbolic_tangents);
     suite_add_tcase(s, c);
-    SRunner *r_ = srunner_create(s);
-    srunner_run_all(r_, CK_NORMAL);
-    int failed = srunner_ntests_failed(r_);
-    srunner_free(r_);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return suite_run(s);
 }

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "harness/workerlink.h"
+#include "suite.h"
 
 /* A result as a worker sends it: two tensors, code and log. */
 static size_t message(char *bytes, size_t room)
@@ -111,9 +112,5 @@ int main(void)
     tcase_add_test(t, parts_are_not_taken);
     tcase_add_test(t, rubbish_is_refused);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    return suite_run(s);
 }

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import traceback
 
 SOURCE, BUILD = sys.argv[1:3]
 try:
@@ -17,6 +16,7 @@ except ImportError as missing:
     print(f"skipped: PyTorch bridge: {missing} (pip install torch h5py; GPUPARITY_PYTHON names a Python)")
     sys.exit(77)
 sys.path.insert(0, os.path.join(SOURCE, "backends", "torch"))
+import checks
 import gpuparity_torch
 from gpuparity_torch import store, wide
 
@@ -380,16 +380,7 @@ def test_replay_refuses_what_is_no_capture():
 
 def main():
     step("step.h5")
-    tests = [f for name, f in globals().items() if name.startswith("test_")]
-    failed = 0
-    for test in tests:
-        try:
-            test()
-        except Exception:
-            failed += 1
-            print(f"{test.__name__}: {traceback.format_exc()}")
-    print(f"{100 * (len(tests) - failed) // len(tests)}%: Checks: {len(tests)}, Failures: {failed}, Errors: 0")
-    sys.exit(failed != 0)
+    sys.exit(checks.run(globals()))
 
 
 main()

@@ -13,6 +13,7 @@ import triton
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
+import checks
 import triton_kernels as kernels
 
 program, folder = os.path.abspath(sys.argv[1]), sys.argv[2]
@@ -190,17 +191,4 @@ reference:
     expect(0, "1 EQUIVALENT", "check", "inductor.case.yaml")
 
 
-def main():
-    tests = [f for n, f in globals().items() if n.startswith("test_")]
-    failed = 0
-    for t in tests:
-        try:
-            t()
-        except (AssertionError, RuntimeError) as e:
-            failed += 1
-            print(f"{t.__name__}: {e}")
-    print(f"{100 * (len(tests) - failed) // len(tests)}%: Checks: {len(tests)}, Failures: {failed}, Errors: 0")
-    return failed > 0
-
-
-sys.exit(main())
+sys.exit(checks.run(globals()))

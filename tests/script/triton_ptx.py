@@ -13,6 +13,7 @@ from triton import compile as triton_compile
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
 
+import checks
 import triton_kernels as kernels
 
 driver = ctypes.CDLL(sys.argv[1])
@@ -289,16 +290,7 @@ def main():
     must(driver.cuInit(0))
     must(driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0))
     must(driver.cuCtxSetCurrent(context))
-    tests = [f for n, f in globals().items() if n.startswith("test_")]
-    failed = 0
-    for t in tests:
-        try:
-            t()
-        except (AssertionError, RuntimeError) as e:
-            failed += 1
-            print(f"{t.__name__}: {e}")
-    print(f"{100 * (len(tests) - failed) // len(tests)}%: Checks: {len(tests)}, Failures: {failed}, Errors: 0")
-    return failed > 0
+    return checks.run(globals())
 
 
 sys.exit(main())
